@@ -45,6 +45,7 @@ extension RelayModel {
     json.object { json in
       json.member("id", envelopes[key]?.id ?? "")
       json.member("state", envelopes[key]?.state.rawValue ?? "")
+      if let sequence = envelopes[key]?.sequence { json.member("sequence", sequence) }
     }
     return Response(
       status: 200, headers: [("Content-Type", "application/json")], body: json.finish())

@@ -24,9 +24,10 @@ struct RetentionRulesTests {
     arguments: [(499, false), (500, true), (1999, true)] as [(Int64, Bool)])
   func keys(endedAt: Int64, areRemembered: Bool) {
     let time = WallTime(millisecondsSinceEpoch: endedAt)
-    #expect(RetentionRules.remembersKeys(endedAt: time, Self.cutoffs) == areRemembered)
+    #expect(RetentionRules.remembersKeys(.delivered, endedAt: time, Self.cutoffs) == areRemembered)
+    #expect(!RetentionRules.remembersKeys(.failed, endedAt: time, Self.cutoffs))
     let none = RetentionCutoffs(delivered: time, failed: time)
-    #expect(!RetentionRules.remembersKeys(endedAt: time, none))
+    #expect(!RetentionRules.remembersKeys(.delivered, endedAt: time, none))
   }
 
   @Test(

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 import WaystationOutboxTesting
 
@@ -18,6 +17,18 @@ struct EvidenceTests {
     }
     if keepsLedgers { stand.relay.evidenceLanes = ["default"] }
     return stand
+  }
+
+  private static func openWatched(
+    _ change: (inout Settings) -> Void = { _ in }
+  ) async throws -> (CustodyStand, Watched) {
+    let watched = Watched()
+    let stand = try await open { settings in
+      watched.transport = settings.transport
+      settings.transport = watched
+      change(&settings)
+    }
+    return (stand, watched)
   }
 
   @Test("an item is over once its row of the ledger is verified, and its body stays until then")
@@ -123,11 +134,7 @@ struct EvidenceTests {
 
   @Test("a relay that signs with one new key after the other is believed")
   func rotated() async throws {
-    let rotation = Rotation()
-    let stand = try await Self.open { settings in
-      rotation.transport = settings.transport
-      settings.transport = rotation
-    }
+    let (stand, rotation) = try await Self.openWatched()
     let ids = try await stand.enqueue(1...1)
     _ = try await stand.receipt(of: 1)
     rotation.afterKeys { [relay = stand.relay] in relay.rotateKeys() }
@@ -143,6 +150,107 @@ struct EvidenceTests {
     #expect(next == "delivered")
     #expect(stand.relay.keys.count == 3)
     await stand.outbox.close()
+  }
+
+  @Test("what is to be signed is asked for again after a failure, though nothing else is asked for")
+  func failed() async throws {
+    let (stand, watched) = try await Self.openWatched { settings in
+      settings.sending.checkInEvery = nil
+      settings.sending.backoff = .milliseconds(5) ... .milliseconds(20)
+    }
+    watched.failNextLedger()
+    stand.relay.isUpstreamAway = false
+    let ids = try await stand.enqueue(1...1)
+    let outcome = await stand.events.first { event -> String? in
+      if case .ended(ids[0], let outcome) = event { outcome.word } else { nil }
+    }
+    #expect(outcome == "delivered" && watched.ledgerCount == 2)
+    await stand.outbox.close()
+  }
+
+  @Test("a lane that kept no evidence for long does not fetch the ledger of that time")
+  func gap() async throws {
+    let (stand, watched) = try await Self.openWatched()
+    stand.relay.isUpstreamAway = false
+    let first = try await stand.enqueue(1...1)
+    #expect(try await stand.stand.ending(of: first[0]).word == "delivered")
+    let without = try await stand.reopened { $0.lanes[.default]?.evidence = false }
+    let many = try await without.enqueue(2...1300)
+    #expect(try await without.stand.ending(of: many[1298]).word == "delivered")
+    let next = try await without.reopened { $0.lanes[.default]?.evidence = true }
+    let before = watched.ledgerCount
+    let last = try await next.enqueue(1301...1301)
+    #expect(try await next.stand.ending(of: last[0]).word == "delivered")
+    #expect(watched.ledgerCount == before + 1)
+    #expect(await next.outbox.evidence(last[0])?.ending?.state == .delivered)
+    await next.outbox.close()
+  }
+
+  @Test("what has ended and is not signed yet is neither cleared nor taken back")
+  func cleared() async throws {
+    let (stand, watched) = try await Self.openWatched {
+      $0.sending.backoff = .seconds(300) ... .seconds(300)
+    }
+    watched.failNextLedger()
+    stand.relay.isUpstreamAway = false
+    let id = try await stand.enqueue(1...1)[0]
+    _ = await stand.events.first { if case .unreachable = $0 { true } else { nil } }
+    #expect(try await stand.outbox.clear() == 0)
+    await #expect(throws: ChangeError.self) { try await stand.outbox.cancel(id) }
+    await stand.outbox.wake()
+    #expect(try await stand.stand.ending(of: id).word == "delivered")
+    #expect(await stand.outbox.evidence(id)?.ending?.state == .delivered)
+    await stand.outbox.close()
+  }
+
+  @Test("the same page is not kept again each time that it is asked for")
+  func pages() async throws {
+    let stand = try await Self.open()
+    stand.relay.ledgerLie = .changed
+    let ids = try await stand.enqueue(1...2)
+    stand.relay.isUpstreamAway = false
+    #expect(try await stand.fault() == .ledgerDiffers(2))
+    #expect(try await stand.stand.ending(of: ids[0]).word == "delivered")
+    let before = await stand.outbox.ledger(.default).count
+    for _ in 0..<5 {
+      await stand.outbox.wake()
+      await stand.untilAsked()
+    }
+    #expect(await stand.outbox.ledger(.default).count == before)
+    await stand.outbox.close()
+  }
+
+  @Test("what the relay itself refuses waits for somebody, since nobody has signed for that")
+  func refusedByRelay() async throws {
+    let stand = try await Self.open { $0.lanes[.default]?.onRefusal = .skip }
+    let id = try await stand.outbox.enqueue(Request("POST", "/invalid"))
+    #expect(try await stand.stand.ending(of: id).word == "refused")
+    #expect(await stand.outbox.items(.needsAttention).map(\.id) == [id])
+    await stand.outbox.close()
+  }
+
+  @Test("an item whose number a restored device does not know is proven under the relay's")
+  func restoredDevice() async throws {
+    let first = try await Self.open { $0.startPaused = true }
+    let ids = try await first.enqueue(1...1)
+    await first.outbox.close()
+    let folder = "\(first.stand.folder.path)/outbox"
+    let path = OutboxFile.path(in: folder)
+    _ = try Platform.copy(path, toNew: "\(folder)/backup")
+    let second = try await first.reopened()
+    second.relay.isUpstreamAway = false
+    try await second.outbox.resume()
+    #expect(try await second.stand.ending(of: ids[0]).word == "delivered")
+    await second.outbox.close()
+    try Platform.move("\(folder)/backup", to: path)
+    Platform.remove("\(folder)/device/incarnation")
+    let third = try await second.reopened()
+    try await third.outbox.resume()
+    #expect(try await third.stand.ending(of: ids[0]).word == "delivered")
+    let evidence = try #require(await third.outbox.evidence(ids[0]))
+    #expect(evidence.sequence == 1 && evidence.ending?.state == .delivered)
+    #expect(third.relay.delivered.count == 1)
+    await third.outbox.close()
   }
 
   @Test("what was refused ends with the upstream's words, once that is signed")
@@ -239,32 +347,6 @@ struct EvidenceTests {
     await #expect(throws: OutboxError.self) {
       _ = try await Self.open { $0.lanes[.default]?.order = .latest }
     }
-  }
-}
-
-/// Does something once, when the relay has shown its keys.
-private final class Rotation: Transport {
-  private struct State {
-    var transport: (any Transport)?
-    var work: (@Sendable () -> Void)?
-  }
-
-  private let state = Mutex(State())
-
-  var transport: (any Transport)? {
-    get { state.withLock { $0.transport } }
-    set { state.withLock { $0.transport = newValue } }
-  }
-
-  func afterKeys(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.work = work } }
-
-  func send(
-    _ exchange: Exchange, progress: @escaping @Sendable (Progress) -> Void
-  ) async throws(ConnectionFailure) -> Response {
-    guard let transport else { throw ConnectionFailure(reason: "none", mayHaveArrived: false) }
-    let response = try await transport.send(exchange, progress: progress)
-    if exchange.url.hasSuffix("/keys") { state.withLock { $0.work.take() }?() }
-    return response
   }
 }
 

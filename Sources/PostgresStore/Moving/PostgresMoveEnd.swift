@@ -152,7 +152,15 @@ package final class PostgresMoveEnd: MoveSource, MoveTarget {
           UPDATE counted SET last = CASE kind
             WHEN 0 THEN (SELECT coalesce(max(number), 0) FROM audit)
             ELSE (SELECT coalesce(max(number), 0) FROM operation) END
-          """)
+          """),
+        // Older relays would forget envelopes without a word in ledgers, or take repeats for new.
+        PostgresCommand(
+          """
+          UPDATE schema_version SET usable_from = CASE
+            WHEN EXISTS (SELECT 1 FROM remembered_key) THEN greatest(usable_from, 6)
+            WHEN EXISTS (SELECT 1 FROM lane_ledger) THEN greatest(usable_from, 5)
+            ELSE usable_from END
+          """),
       ] + statistics)
   }
 

@@ -222,7 +222,7 @@ extension DatabaseWriter {
       counts[PostgresRows.LaneState(lane: end.lane, state: end.state), default: 0] -= 1
     }
     let remembered = due.map(\.end).filter {
-      RetentionRules.remembersKeys(endedAt: $0.endedAt, retention)
+      RetentionRules.remembersKeys($0.state, endedAt: $0.endedAt, retention)
     }
     let keys: [PostgresCommand] =
       remembered.isEmpty

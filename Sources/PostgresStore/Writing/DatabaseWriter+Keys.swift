@@ -45,6 +45,7 @@ extension PostgresCommand {
         ) AS said
         JOIN client ON client.number = said.client
         JOIN key_index ON key_index.client = said.client AND key_index.key = said.key
+          AND key_index.serial = said.serial
         JOIN envelope ON envelope.serial = said.serial
         JOIN ended ON ended.serial = said.serial
         ON CONFLICT (digest) DO UPDATE

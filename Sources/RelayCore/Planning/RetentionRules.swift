@@ -10,8 +10,12 @@ package enum RetentionRules {
   }
 
   /// Whether the keys of an envelope that is deleted are remembered.
-  package static func remembersKeys(endedAt: WallTime, _ cutoffs: RetentionCutoffs) -> Bool {
-    endedAt >= cutoffs.keys
+  ///
+  /// They keep a repeat from being delivered twice. What was not delivered may come again.
+  package static func remembersKeys(
+    _ state: EnvelopeState, endedAt: WallTime, _ cutoffs: RetentionCutoffs
+  ) -> Bool {
+    state == .delivered && endedAt >= cutoffs.keys
   }
 
   /// Whether the sequence number of a deleted envelope is forgotten with it.

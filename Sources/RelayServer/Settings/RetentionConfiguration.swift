@@ -21,9 +21,9 @@ package struct RetentionConfiguration: KeyedSection, Sendable {
     Key(
       "keySeconds", \.keySeconds, .integer(0...Configuration.secondsMax),
       """
-      how long after its end an envelope's [key](protocol.md#keys-and-repeats) is remembered, \
-      where that is longer than the envelope itself is kept; some 100 bytes on disk for each, in \
-      PostgreSQL 160
+      how long after its end a delivered envelope's [key](protocol.md#keys-and-repeats) is \
+      remembered, where that is longer than the envelope itself is kept; some 100 bytes on disk \
+      for each, in PostgreSQL 160
       """)
     Key(
       "uploadSeconds", \.uploadSeconds, .integer(0...Configuration.secondsMax),

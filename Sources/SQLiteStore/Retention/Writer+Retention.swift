@@ -41,12 +41,11 @@ extension Writer {
       return false
     }
     return try part(.deletion(serial)) { () throws(StoreError) -> Bool in
-      guard
-        RetentionRules.isDue(
-          try EnvelopeState(endCode: row.code), endedAt: row.endedAt, retention),
+      let state = try EnvelopeState(endCode: row.code)
+      guard RetentionRules.isDue(state, endedAt: row.endedAt, retention),
         try !sql.isReferable.hasRow(serial)
       else { return false }
-      if RetentionRules.remembersKeys(endedAt: row.endedAt, retention) {
+      if RetentionRules.remembersKeys(state, endedAt: row.endedAt, retention) {
         try rememberKeys(of: serial, endedAt: row.endedAt)
       }
       try delete(row, into: &deletedFiles)

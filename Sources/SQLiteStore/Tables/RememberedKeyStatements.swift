@@ -25,11 +25,13 @@ final class RememberedKeyStatements {
       """
       SELECT c.name, k.key, coalesce(k.fingerprint, e.fingerprint) FROM envelope AS e \
       JOIN client AS c ON c.number = e.client \
-      JOIN key_index AS k ON k.client = e.client AND k.key = e.key WHERE e.serial = ?1 \
+      JOIN key_index AS k ON k.client = e.client AND k.key = e.key AND k.serial = e.serial \
+      WHERE e.serial = ?1 \
       UNION ALL \
       SELECT c.name, k.key, coalesce(k.fingerprint, e.fingerprint) FROM coalesced_key AS f \
       JOIN envelope AS e ON e.serial = f.serial JOIN client AS c ON c.number = e.client \
-      JOIN key_index AS k ON k.client = e.client AND k.key = f.key WHERE f.serial = ?1
+      JOIN key_index AS k ON k.client = e.client AND k.key = f.key AND k.serial = e.serial \
+      WHERE f.serial = ?1
       """, on: connection)
     insertKey = try Statement(
       "INSERT OR REPLACE INTO remembered_key (digest, ended_at, fingerprint) VALUES (?, ?, ?)",

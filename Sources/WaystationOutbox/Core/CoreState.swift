@@ -65,8 +65,8 @@ struct CoreState: Sendable {
   var uploadOffsets: [Int64: Int64] = [:]
   /// Whether the last request was a step of an upload: other items come first then.
   var lastWasUpload = false
-  /// Whether the last request asked for what was signed: other items come first then.
-  var lastWasProof = false
+  /// How many of the last requests in a row asked for what was signed.
+  var proofsInARow = 0
   /// The asking after items of which the relay has told nothing for long.
   var inquiry = Inquiry()
   /// The keys of items that block a lane at the relay, and are over here.
@@ -185,8 +185,13 @@ enum CoreLimits {
   static let keyPauseMs: Int64 = 3_600_000
   /// The time after which the relay is asked again for what it has not signed, in milliseconds.
   static let proofPauseMs: Int64 = 3_600_000
+  /// The most numbers without an item that waits for a signature that are asked about all the same,
+  /// so that pages follow on each other: a lane may have kept no evidence for years.
+  static let ledgerGapMax: Int64 = 1000
   /// How often the relay is asked for keys by which it has signed pages of one lane, in one round.
   static let keyAsksMax = 3
+  /// The most questions in a row for what was signed, while something else is to be sent.
+  static let proofsInARowMax = 5
   /// The most items of a run.
   static let runItemsMax = 10_000
   /// The longest time between two looks at what is due, in milliseconds.

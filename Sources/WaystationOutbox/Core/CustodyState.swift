@@ -21,6 +21,8 @@ struct CustodyState: Sendable {
   var absent: [String: Int64] = [:]
   /// The lanes in which ends are told and not signed yet.
   var proofs: [LaneNumber: Proof] = [:]
+  /// The lane that was asked about last, so that the others come first.
+  var lastProof: LaneNumber?
   /// The lanes whose chains nobody follows, as far as that has been seen to.
   var left: Set<LaneNumber> = []
   /// Whether there may be digests.
@@ -49,36 +51,87 @@ struct CustodyState: Sendable {
 }
 
 /// The asking for what the relay has signed of a lane's ends.
+///
+/// A round asks about all numbers that wait for a signature, from some number up. One that is told
+/// later is asked about by itself; a round from the first number comes now and then.
 struct Proof: Sendable {
   /// The last number that this round has asked about.
-  var cursor: Int64 = 0
-  /// Until when nothing is asked, by the time since the device's start; nil for nothing.
-  var pausedUntil: Int64?
-  /// How often the relay was asked for its keys in this round, since one of them was not known.
-  var keyAsks = 0
-  /// Whether the pause is because nothing that is signed of the lane can be taken.
-  var isRefused = false
+  private(set) var cursor: Int64 = 0
+  /// Whether this round has asked about all numbers, from the first one on.
+  private var isWhole = true
+  /// Whether nothing is to be asked until the next round, or until something is told.
+  private(set) var isIdle = false
+  /// When the next whole round begins, by the time since the device's start.
+  private(set) var roundAt: Int64?
+  /// Whether nothing that is signed of the lane can be taken.
+  private var isRefused = false
+  /// The lowest number that was told since the last question.
+  var toldMeanwhile: Int64?
+  /// Whether a page waits for the relay's keys.
+  var waitsForKeys = false
+  /// How often the relay has shown its keys in this round, and not the one that was wanted.
+  private(set) var keyAsks = 0
   /// What was wrong first in this round.
-  var found: CustodyFault?
+  private var found: CustodyFault?
   /// What is wrong, as it was told.
-  var fault: CustodyFault?
+  private(set) var fault: CustodyFault?
 
   /// The end of one more number is told.
   mutating func isTold(_ number: Int64) {
+    toldMeanwhile = min(toldMeanwhile ?? .max, number)
+    guard !isRefused else { return }
+    if isIdle { isWhole = false }
+    isIdle = false
     cursor = min(cursor, number - 1)
-    if !isRefused { pausedUntil = nil }
+  }
+
+  /// Begins a whole round, if it is time.
+  mutating func beginRound(at nowMs: Int64) {
+    guard let due = roundAt, due <= nowMs else { return }
+    (cursor, isWhole, isIdle, isRefused, roundAt, keyAsks) = (0, true, false, false, nil, 0)
   }
 
   /// Somebody wants it tried now.
-  mutating func wake() {
-    pausedUntil = nil
-    keyAsks = 0
+  mutating func wake() { roundAt = 0 }
+
+  /// All numbers up to one were asked about.
+  mutating func hasAsked(through number: Int64) {
+    cursor = min(number, toldMeanwhile.map { $0 - 1 } ?? number)
   }
 
-  /// All numbers were asked about.
-  mutating func endRound() {
-    fault = found
+  /// The relay has shown its keys.
+  mutating func hasKeys() {
+    if waitsForKeys { keyAsks += 1 }
+    waitsForKeys = false
+  }
+
+  /// All numbers of this round were asked about.
+  ///
+  /// - Returns: When the next whole one begins.
+  mutating func endRound(nextAt: Int64) -> Int64 {
+    // A round that is not whole says nothing of what it has not asked about.
+    fault = isWhole ? found : found ?? fault
     found = nil
+    isIdle = true
     keyAsks = 0
+    let due = roundAt ?? nextAt
+    roundAt = due
+    return due
+  }
+
+  /// Nothing that is signed can be taken.
+  mutating func refuse(until next: Int64) {
+    (isIdle, isRefused, roundAt, found) = (true, true, next, nil)
+  }
+
+  /// Notes a fault.
+  ///
+  /// - Returns: Whether it is to be told: it is the first of its round, and was not told before.
+  mutating func note(_ new: CustodyFault) -> Bool {
+    guard found == nil else { return false }
+    found = new
+    guard fault != new else { return false }
+    fault = new
+    return true
   }
 }

@@ -145,6 +145,8 @@ extension OutboxCore {
       switch result {
       case .taken(let id, let word): try takeTaken(kept, id: id, state: word)
       case .void: break
+      // It has told of it otherwise meanwhile.
+      case .rejected where kept.isHanded: break
       case .rejected(let problem) where problem.mayPass:
         isLimited = (problem.words, problem.retryAfterMs)
       case .rejected(let problem): try takeRejected(kept, problem)
@@ -246,7 +248,9 @@ extension OutboxCore {
     // It had been posted, and the answer to the post was lost.
     if !item.isHanded { try handOver(item, relayID: "") }
     guard let handed = try file.item(item.id) else { return }
-    try endTold(handed, kind, response: ended.response, error: error, attempts: ended.attempts)
+    try endTold(
+      handed, kind, number: ended.sequence, response: ended.response, error: error,
+      attempts: ended.attempts)
   }
 
   /// The relay has refused a post as a whole.

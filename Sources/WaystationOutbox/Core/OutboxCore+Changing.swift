@@ -69,9 +69,12 @@ extension OutboxCore {
   func cancel(_ id: Item.ID) throws(StoreError) -> Changing {
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
-    // It has ended there, and nobody wants to wait for the signature.
     case .atRelay where try isUnproven(item):
-      try endUnproven(item)
+      // It has ended there. Where the signature does not come, it can be waited for no more.
+      guard state.custody.proofs[item.lane]?.fault != nil else {
+        return .failed(.sealed(view(of: item).state))
+      }
+      try endAsTold(item)
       return .done
     case .atRelay: return .relay(key: item.key, .cancel)
     case .blocked where item.refuser == .upstreamAtRelay: return .relay(key: item.key, .cancel)
@@ -185,7 +188,7 @@ extension OutboxCore {
       let items = try kept(filter, after: after, countMax: CoreLimits.expiredPerStep)
       guard let last = items.last else { return count }
       after = last.id
-      for item in items {
+      for item in items where try !isUnproven(item) {
         if case .done = try cancel(Item.ID(raw: item.id)) { count += 1 }
       }
     }

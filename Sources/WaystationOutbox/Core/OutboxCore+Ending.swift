@@ -7,11 +7,11 @@ extension OutboxCore {
     attempts: Int? = nil
   ) throws(StoreError) {
     let ending = ending(of: item, kind, response: response, error: error, attempts: attempts)
-    let isCounted = try forgetUnproven(item)
+    try forgetUnproven(item)
     try removeFile(of: item)
     try file.delete(item.id)
     try file.insert(ending)
-    if !isCounted { try countEnding() }
+    try countEnding()
     change(item.lane) { lane in
       lane.items -= 1
       lane.bytes -= item.bytes
@@ -50,7 +50,9 @@ extension OutboxCore {
   func refuse(
     _ item: KeptItem, by refuser: Refuser, _ error: RecordedError, response: Response? = nil
   ) throws(StoreError) {
-    guard onRefusal(of: item) == .block else {
+    // In an evidence lane nothing ends by the relay's word alone.
+    let isUnsigned = refuser == .relay && settings.wantsEvidence(of: name(of: item.lane))
+    guard isUnsigned || onRefusal(of: item) == .block else {
       try declareVoid(item)
       return try end(item, .refused, response: response, error: error)
     }

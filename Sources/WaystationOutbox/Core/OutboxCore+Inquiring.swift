@@ -20,8 +20,13 @@ extension OutboxCore {
         lanes: lanes.prefix(CoreLimits.inquiredLanesMax).map { ($0, 0) })
     }
     while let (lane, after) = state.inquiry.lanes.first {
-      if let item = try file.nextHanded(of: lane, after: after) { return ask(after: item) }
-      state.inquiry.lanes.removeFirst()
+      guard let item = try file.nextHanded(of: lane, after: after) else {
+        state.inquiry.lanes.removeFirst()
+        continue
+      }
+      // The ledger says how it has ended, also where the relay has forgotten the envelope.
+      guard try isUnproven(item) else { return ask(after: item) }
+      state.inquiry.lanes[0].after = item.id
     }
     return nil
   }
@@ -38,16 +43,19 @@ extension OutboxCore {
     state.sender.answered()
     if !state.inquiry.lanes.isEmpty { state.inquiry.lanes.removeFirst() }
     guard let item = try file.item(id), item.isHanded else { return }
-    // The ledger says how it has ended, also where the relay has forgotten the envelope.
     if try isUnproven(item) { return }
     if response.status == 200 {
       guard let kind = EndingKind(state: EnvelopeAnswer.state(response.body)) else { return }
-      return try endTold(item, kind)
+      // It was not told of this end: it may not have been told of the next one either.
+      state.inquiry.lanes.append((item.lane, item.id))
+      return try endTold(item, kind, number: EnvelopeAnswer.sequence(response.body))
     }
     guard let problem = RelayProblem(response), problem.status == 404 else { return }
     // If it has lost this one, it may have lost the next one as well.
     state.inquiry.lanes.append((item.lane, item.id))
-    if try takeBack(item) { return }
+    // What has lost its number was known to the relay by its key: it is not posted as a new one.
+    let isKnown = item.sequence == nil && settings(of: item.lane).order == .strict
+    if !isKnown, try takeBack(item) { return }
     try end(item, .unknown, error: .forgottenByRelay)
   }
 }

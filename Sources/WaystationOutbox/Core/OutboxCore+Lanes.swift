@@ -94,10 +94,7 @@ extension OutboxCore {
   /// - Returns: false if its content was given up when the relay took it.
   func takeBack(_ item: KeptItem) throws(StoreError) -> Bool {
     guard try file.content(of: item.id) != nil else { return false }
-    if try forgetUnproven(item) {
-      try file.forgetEnding(item.id)
-      state.endings -= 1
-    }
+    if try forgetUnproven(item) { try file.forgetEnding(item.id) }
     // It goes as it is by now.
     if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
     var back = item

@@ -3,92 +3,29 @@ import RelayCore
 // In an evidence lane an item is over once the relay has signed how it has ended: the row of its
 // ledger was fetched, verified, and held against what was sent.
 extension OutboxCore {
-  /// Takes up the ends that are told and not signed.
-  func takeUpProofs() throws(StoreError) {
-    for lane in try file.unprovenLanes() { state.custody.proofs[lane] = Proof() }
-  }
-
-  // MARK: - What is told
-
-  /// Ends an item that has ended at the relay; in an evidence lane, once that is signed.
-  func endTold(
-    _ item: KeptItem, _ kind: EndingKind, response: Response? = nil, error: RecordedError? = nil,
-    attempts: Int? = nil
-  ) throws(StoreError) {
-    guard let sequence = item.sequence, settings.wantsEvidence(of: name(of: item.lane)) else {
-      return try end(item, kind, response: response, error: error, attempts: attempts)
-    }
-    let known = try file.ending(item.id)
-    // It may be told twice: by a check-in, with the upstream's answer, and by what the post got.
-    if known?.kind != kind || response != nil {
-      try file.insert(
-        ending(of: item, kind, response: response, error: error, attempts: attempts))
-    }
-    if known == nil { try countEnding() }
-    try file.insertUnproven(item.lane, sequence)
-    state.custody.proofs[item.lane, default: Proof()].isTold(Int64(clamping: sequence))
-    guard item.state.needsAttention else { return }
-    var waiting = item
-    waiting.state = .atRelay
-    waiting.error = nil
-    waiting.refuser = nil
-    state.attention -= 1
-    try file.update(waiting)
-  }
-
-  /// Whether the end of an item is told, and not signed.
-  func isUnproven(_ item: KeptItem) throws(StoreError) -> Bool {
-    guard state.custody.proofs[item.lane] != nil, let sequence = item.sequence else { return false }
-    return try file.isUnproven(item.lane, sequence)
-  }
-
-  /// Waits no more for a signature.
-  ///
-  /// - Returns: Whether the item's ending is stored, as it was told.
-  func forgetUnproven(_ item: KeptItem) throws(StoreError) -> Bool {
-    guard try isUnproven(item), let sequence = item.sequence else { return false }
-    try file.deleteUnproven(item.lane, sequence)
-    return try file.ending(item.id) != nil
-  }
-
-  /// Ends an item as the relay has told it, without a signature.
-  func endUnproven(_ item: KeptItem) throws(StoreError) {
-    guard let told = try file.ending(item.id) else {
-      return try end(item, .unknown, error: .forgottenByRelay)
-    }
-    try end(
-      item, told.kind, response: told.response, error: told.error, attempts: told.attempts)
-  }
-
-  /// Ends what waits for a signature in lanes that keep no evidence any more.
-  func releaseUnproven(at now: Moment) throws(StoreError) {
-    for lane in state.custody.proofs.keys.sorted()
-    where !settings.wantsEvidence(of: name(of: lane)) {
-      let numbers = try file.unproven(of: lane, above: 0, countMax: CoreLimits.expiredPerStep)
-      for number in numbers.map({ UInt64(clamping: $0) }) {
-        if let item = try file.item(lane, sequence: number) { try endUnproven(item) }
-        try file.deleteUnproven(lane, number)
-      }
-      if numbers.count < CoreLimits.expiredPerStep {
-        state.custody.proofs[lane] = nil
-      } else {
-        noteDue(now.monotonicMs + 1)
-      }
-    }
-  }
-
   // MARK: - Asking
 
   /// The question for the next ends that are to be signed; nil if none is due.
   func nextProof(at now: Moment) throws(StoreError) -> OutgoingExchange? {
-    for (lane, proof) in state.custody.proofs.sorted(by: { $0.key < $1.key }) {
-      if let until = proof.pausedUntil, until > now.monotonicMs {
-        noteDue(until)
+    // In turn, so that no lane keeps the others waiting.
+    let last = state.custody.lastProof ?? LaneNumber(raw: 0)
+    let lanes = state.custody.proofs.keys.sorted()
+    for lane in lanes.filter({ $0 > last }) + lanes.filter({ $0 <= last })
+    where settings.wantsEvidence(of: name(of: lane)) {
+      state.custody.proofs[lane]?.beginRound(at: now.monotonicMs)
+      guard let proof = state.custody.proofs[lane] else { continue }
+      guard proof.isIdle else {
+        if let numbers = try nextNumbers(of: lane, at: now) { return ask(lane, numbers) }
         continue
       }
-      if let numbers = try nextNumbers(of: lane, at: now) { return ask(lane, numbers) }
+      if let due = proof.roundAt { noteDue(due) }
     }
     return nil
+  }
+
+  /// Whether something is to be asked that is to be signed.
+  func isProofDue(at now: Moment) -> Bool {
+    state.custody.proofs.values.contains { !$0.isIdle || $0.roundAt ?? .max <= now.monotonicMs }
   }
 
   /// The numbers of a lane that are asked about next; nil if this round is over.
@@ -96,32 +33,25 @@ extension OutboxCore {
     of lane: LaneNumber, at now: Moment
   ) throws(StoreError) -> ClosedRange<Int64>? {
     var proof = state.custody.proofs[lane] ?? Proof()
-    proof.pausedUntil = nil
-    proof.isRefused = false
     let numbers = try file.unproven(
       of: lane, above: proof.cursor, countMax: SignedLedgerPage.rowsMax)
     if let lowest = numbers.first, let highest = numbers.last {
-      state.custody.proofs[lane] = proof
       // Pages follow on each other, so that an auditor misses none.
       let next = max(proof.cursor, try file.lastOnPages(of: lane) ?? lowest) + 1
-      return min(next, lowest)...highest
+      let isFar = lowest - next > CoreLimits.ledgerGapMax
+      return (isFar ? lowest : min(next, lowest))...highest
     }
-    proof.endRound()
     let isOver = try file.unproven(of: lane, above: 0, countMax: 1).isEmpty
+    let roundAt = proof.endRound(nextAt: now.monotonicMs + CoreLimits.proofPauseMs)
     state.custody.proofs[lane] = isOver ? nil : proof
-    if !isOver { pauseProof(of: lane, at: now) }
+    if !isOver { noteDue(roundAt) }
     return nil
   }
 
-  private func pauseProof(of lane: LaneNumber, at now: Moment) {
-    let until = now.monotonicMs + CoreLimits.proofPauseMs
-    state.custody.proofs[lane]?.pausedUntil = until
-    state.custody.proofs[lane]?.cursor = 0
-    noteDue(until)
-  }
-
   private func ask(_ lane: LaneNumber, _ numbers: ClosedRange<Int64>) -> OutgoingExchange {
-    begin(
+    state.custody.lastProof = lane
+    state.custody.proofs[lane]?.toldMeanwhile = nil
+    return begin(
       .ledger(lane, numbers: numbers),
       OutgoingRequest(
         method: "GET",
@@ -138,17 +68,21 @@ extension OutboxCore {
       guard let problem = RelayProblem(response) else {
         return notReachable(.notTheRelay, at: now)
       }
-      guard problem.status == 404 else { return limited(problem.words, afterMs: nil, at: now) }
       state.sender.answered()
-      return refuse(lane, .noLedger, at: now)
+      return refuse(lane, problem.status == 404 ? .noLedger : .unreadable, at: now)
     }
-    guard let page = SignedLedgerPage(response.body) else {
+    // A network that wants one to sign in first answers with a page of its own.
+    let type = response.headers.first { $0.0.lowercased() == "content-type" }?.1 ?? ""
+    guard type.hasPrefix("application/x-ndjson") else {
       return notReachable(.notTheRelay, at: now)
     }
     state.sender.answered()
+    guard let page = SignedLedgerPage(response.body) else {
+      return refuse(lane, .unreadable, at: now)
+    }
     switch verdict(on: page, of: lane, numbers, at: now) {
     case .askKeys(let key):
-      state.custody.proofs[lane]?.keyAsks += 1
+      state.custody.proofs[lane]?.waitsForKeys = true
       state.custody.wantedKeys.insert(key)
       state.custody.wantsKeys = true
     case .refused(let fault): refuse(lane, fault, at: now)
@@ -188,26 +122,32 @@ extension OutboxCore {
   private func take(
     _ page: SignedLedgerPage, of lane: LaneNumber, _ numbers: ClosedRange<Int64>
   ) throws(StoreError) {
+    var proven: [(item: KeptItem, ending: LedgerEntry.Ending)] = []
     var isOfUse = page.signature.last > (try file.lastOnPages(of: lane) ?? 0)
     for entry in page.entries {
       guard let ending = entry.ending,
         let item = try file.item(lane, sequence: UInt64(clamping: entry.number)), item.isHanded
       else { continue }
-      isOfUse = true
+      let number = UInt64(clamping: entry.number)
       switch try compare(item, with: entry) {
-      case .same: try endSigned(item, ending)
-      case .different: doubt(lane, .ledgerDiffers(UInt64(clamping: entry.number)))
-      case .unreadable: continue
+      case .same: proven.append((item, ending))
+      case .different: if doubt(lane, .ledgerDiffers(number)) { isOfUse = true }
+      case .unreadable: doubt(lane, .bodyUnreadable(number))
       }
     }
-    if isOfUse, page.signature.numbers != nil { try file.insert(page, of: lane) }
+    // One that says nothing new is not kept: it would come again and again.
+    if isOfUse || !proven.isEmpty, page.signature.numbers != nil {
+      let id = try file.insert(page, of: lane)
+      for (item, _) in proven { try file.insertProof(of: item.id, page: id) }
+    }
+    for (item, ending) in proven { try endSigned(item, ending) }
     // Behind the last of its rows a page says nothing; without rows there are none at all.
     let last = page.entries.isEmpty ? numbers.upperBound : page.signature.last
     let missing = try file.unproven(
       of: lane, above: numbers.lowerBound - 1, countMax: SignedLedgerPage.rowsMax
     ).first { $0 <= last && page.entry(of: $0) == nil }
     if let missing { doubt(lane, .notInLedger(UInt64(clamping: missing))) }
-    state.custody.proofs[lane]?.cursor = last
+    state.custody.proofs[lane]?.hasAsked(through: last)
   }
 
   private enum Comparison {
@@ -216,15 +156,14 @@ extension OutboxCore {
 
   /// Holds a row against what was sent.
   ///
-  /// Of an item whose content is gone nothing can be compared: its copy went before the lane kept
-  /// evidence.
+  /// Of an item that was let go of nothing can be compared: that was before the lane kept evidence.
   private func compare(
     _ item: KeptItem, with entry: LedgerEntry
   ) throws(StoreError) -> Comparison {
     let content: (request: KeptRequest, body: KeptBody)?
     do throws(StoreError) { content = try self.content(of: item) } catch {
       guard error.kind == .corrupt else { throw error }
-      content = nil
+      return .unreadable
     }
     guard let (request, body) = content else { return .same }
     guard let ours = digest(of: item, request, body) else { return .unreadable }
@@ -242,7 +181,7 @@ extension OutboxCore {
     _ item: KeptItem, _ ending: LedgerEntry.Ending
   ) throws(StoreError) {
     let kind = EndingKind(state: ending.state.rawValue) ?? .unknown
-    if let told = try file.ending(item.id), told.kind == kind { return try endUnproven(item) }
+    if let told = try file.ending(item.id), told.kind == kind { return try endAsTold(item) }
     let error = kind == .refused ? RecordedError.upstream(status: ending.status) : nil
     try end(item, kind, error: error)
   }
@@ -252,18 +191,17 @@ extension OutboxCore {
   /// Nothing that the relay signs of a lane can be taken: it is asked again later.
   private func refuse(_ lane: LaneNumber, _ fault: CustodyFault, at now: Moment) {
     doubt(lane, fault)
-    state.custody.proofs[lane]?.endRound()
-    state.custody.proofs[lane]?.isRefused = true
-    pauseProof(of: lane, at: now)
+    state.custody.proofs[lane]?.refuse(until: now.monotonicMs + CoreLimits.proofPauseMs)
   }
 
   /// Tells once of what stands: of the first fault of a round.
-  private func doubt(_ lane: LaneNumber, _ fault: CustodyFault) {
-    guard let proof = state.custody.proofs[lane], proof.found == nil else { return }
-    state.custody.proofs[lane]?.found = fault
-    guard proof.fault != fault else { return }
-    state.custody.proofs[lane]?.fault = fault
+  ///
+  /// - Returns: Whether it was not known.
+  @discardableResult
+  private func doubt(_ lane: LaneNumber, _ fault: CustodyFault) -> Bool {
+    guard state.custody.proofs[lane, default: Proof()].note(fault) else { return false }
     tell(.custodyBroken(Lane(name(of: lane)), fault))
+    return true
   }
 
   // MARK: - What is shown
@@ -276,9 +214,11 @@ extension OutboxCore {
       let sequence = item?.sequence ?? ending?.sequence
     else { return nil }
     let number = Int64(clamping: sequence)
-    let page = try file.ledgerPages(of: lane, number...number).last {
-      $0.entry(of: number)?.ending != nil
-    }
+    // Of one that is over it is the page by which it ended; else the latest that speaks of an end.
+    let page =
+      try item == nil
+      ? file.pageOfProof(of: id.raw)
+      : file.ledgerPages(of: lane, number...number).last { $0.entry(of: number)?.ending != nil }
     let entry = page?.entry(of: number)
     var ours: [UInt8]?
     if let item, let (request, body) = try content(of: item) {

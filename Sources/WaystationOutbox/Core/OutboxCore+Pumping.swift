@@ -31,12 +31,14 @@ extension OutboxCore {
     let isDue = isCheckInDue(at: now)
     let othersWait =
       !batch.items.isEmpty || !voids.isEmpty || isDue || !state.givenUp.isEmpty
-    if let upload = batch.upload, !state.lastWasUpload || !othersWait {
+    let waitsForUpload = othersWait || isProofDue(at: now)
+    if let upload = batch.upload, !state.lastWasUpload || !waitsForUpload {
       if let step = try nextStep(of: upload, at: now) { return step }
       // Its body is gone: the others go, and what is behind it is looked at once more.
       noteDue(now.monotonicMs + 1)
     }
-    if !state.lastWasProof || !othersWait, let proof = try nextProof(at: now) { return proof }
+    let mayProve = state.proofsInARow < CoreLimits.proofsInARowMax
+    if mayProve || !othersWait, let proof = try nextProof(at: now) { return proof }
     if let key = state.givenUp.first { return giveUp(key) }
     guard !batch.items.isEmpty || !voids.isEmpty || isDue else {
       return try nextInquiry(at: now)
@@ -59,7 +61,7 @@ extension OutboxCore {
     case .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
     if case .upload = underway { state.lastWasUpload = true } else { state.lastWasUpload = false }
-    if case .ledger = underway { state.lastWasProof = true } else { state.lastWasProof = false }
+    if case .ledger = underway { state.proofsInARow += 1 } else { state.proofsInARow = 0 }
     return OutgoingExchange(
       number: number, method: request.method, path: request.path, headers: request.headers,
       body: request.body, item: single)
@@ -101,7 +103,8 @@ extension OutboxCore {
       if state.sender.link == .constrained, !onConstrained {
         // Whoever knows of the connection tells when it is another one.
       } else if let until = state.sender.waitUntil, until > now.monotonicMs {
-        if hasLine || checkIn != nil { dues.append(until) }
+        let hasQuestions = state.custody.wantsKeys || !state.custody.proofs.isEmpty
+        if hasLine || checkIn != nil || hasQuestions { dues.append(until) }
       } else {
         if let linger = state.lingerUntil, hasLine { dues.append(linger) }
         if let wakeAt = state.wakeAt { dues.append(wakeAt) }

@@ -106,6 +106,7 @@ extension OutboxCore {
     state.sender.answered()
     let wanted = state.custody.wantedKeys.union(waiting.map(\.receipt.text.keyID))
     state.custody.wantedKeys = []
+    for lane in state.custody.proofs.keys { state.custody.proofs[lane]?.hasKeys() }
     for id in wanted where state.custody.ring.keys[id] == nil {
       state.custody.absent[id] = now.monotonicMs + CoreLimits.keyPauseMs
     }

@@ -48,7 +48,10 @@ extension OutboxFile {
   }
 
   /// Forgets how an item has ended.
-  func forgetEnding(_ id: Int64) throws(StoreError) { try statements.deleteEnding.run(id) }
+  func forgetEnding(_ id: Int64) throws(StoreError) {
+    try statements.deleteEnding.run(id)
+    try statements.deleteProof.run(id)
+  }
 
   /// The number of endings that are kept.
   func endingCount() throws(StoreError) -> Int {

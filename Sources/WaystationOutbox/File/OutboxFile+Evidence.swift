@@ -33,22 +33,56 @@ extension OutboxFile {
     return found
   }
 
-  /// The lanes with numbers whose ends are not signed.
-  func unprovenLanes() throws(StoreError) -> [LaneNumber] {
-    var found: [LaneNumber] = []
-    defer { statements.unprovenLanes.reset() }
-    while try statements.unprovenLanes.step() {
-      found.append(LaneNumber(raw: statements.unprovenLanes.int(0)))
+  // MARK: - Pages
+
+  /// Stores a page of a lane's ledger.
+  ///
+  /// - Returns: Its number.
+  func insert(_ page: SignedLedgerPage, of lane: LaneNumber) throws(StoreError) -> Int64 {
+    let newest =
+      try statements.newestPage.first { row throws(StoreError) in row.optionalInt(0) } ?? nil
+    let id = (newest ?? 0) + 1
+    try insert(page, of: lane, id: id)
+    return id
+  }
+
+  /// Stores a page under its number.
+  func insert(_ page: SignedLedgerPage, of lane: LaneNumber, id: Int64) throws(StoreError) {
+    let signature = page.signature
+    try statements.insertPage.run(id, lane.raw, signature.first, signature.last, page.bytes)
+  }
+
+  /// All pages, by their numbers, without those that hold what this library has not written.
+  func allPages() throws(StoreError) -> [(id: Int64, lane: LaneNumber, page: SignedLedgerPage)] {
+    var found: [(Int64, LaneNumber, SignedLedgerPage)] = []
+    defer { statements.allPages.reset() }
+    while try statements.allPages.step() {
+      guard let page = SignedLedgerPage(statements.allPages.bytes(2)) else { continue }
+      found.append((statements.allPages.int(0), LaneNumber(raw: statements.allPages.int(1)), page))
     }
     return found
   }
 
-  // MARK: - Pages
+  /// Stores by which page an item has ended.
+  func insertProof(of item: Int64, page: Int64) throws(StoreError) {
+    try statements.insertProof.run(item, page)
+  }
 
-  /// Stores a page of a lane's ledger.
-  func insert(_ page: SignedLedgerPage, of lane: LaneNumber) throws(StoreError) {
-    let signature = page.signature
-    try statements.insertPage.run(lane.raw, signature.first, signature.last, page.bytes)
+  /// The items that have ended by a page, and which.
+  func proofs() throws(StoreError) -> [(item: Int64, page: Int64)] {
+    var found: [(Int64, Int64)] = []
+    defer { statements.proofs.reset() }
+    while try statements.proofs.step() {
+      found.append((statements.proofs.int(0), statements.proofs.int(1)))
+    }
+    return found
+  }
+
+  /// The page by which an item has ended; nil if it has not ended so.
+  func pageOfProof(of item: Int64) throws(StoreError) -> SignedLedgerPage? {
+    try statements.pageOfProof.first(item) { row throws(StoreError) in
+      SignedLedgerPage(row.bytes(0))
+    } ?? nil
   }
 
   /// The pages of a lane's ledger that speak for some numbers, in the order in which they came.
@@ -75,7 +109,8 @@ extension OutboxFile {
       ?? nil
   }
 
-  /// Forgets the pages of a lane that speak for no number above this one.
+  /// Forgets the pages of a lane that speak for no number above this one, and by which no item has
+  /// ended whose ending is kept.
   func forgetPages(of lane: LaneNumber, through sequence: Int64) throws(StoreError) {
     try statements.forgetPages.run(lane.raw, sequence)
   }

@@ -124,6 +124,10 @@ extension OutboxFile {
     DELETE FROM unproven WHERE NOT EXISTS (
     SELECT 1 FROM item WHERE item.lane = unproven.lane AND item.sequence = unproven.sequence)
     """,
+    """
+    INSERT OR IGNORE INTO unproven (lane, sequence) SELECT lane, sequence FROM item
+    WHERE handed = 1 AND sequence IS NOT NULL AND id IN (SELECT id FROM ending)
+    """,
     "DELETE FROM content WHERE id NOT IN (SELECT id FROM item)",
     "DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content)",
     """
@@ -207,11 +211,11 @@ extension OutboxFile {
         try source.unproven(of: lane, above: 0, countMax: Int.max >> 1)
       }
       for number in numbers ?? [] { try insertUnproven(lane, UInt64(clamping: number)) }
-      let pages = try Self.unlessDamaged { () throws(StoreError) in
-        try source.ledgerPages(of: lane, 1...Int64.max)
-      }
-      for page in pages ?? [] { try insert(page, of: lane) }
     }
+    let pages = try Self.unlessDamaged { () throws(StoreError) in try source.allPages() }
+    for (id, lane, page) in pages ?? [] { try insert(page, of: lane, id: id) }
+    let proofs = try Self.unlessDamaged { () throws(StoreError) in try source.proofs() }
+    for (item, page) in proofs ?? [] { try insertProof(of: item, page: page) }
   }
 
   private func copyEndings(from source: OutboxFile) throws(StoreError) {

@@ -67,8 +67,13 @@ final class OutboxStatements {
   let isUnproven: Statement
   let deleteUnproven: Statement
   let unproven: Statement
-  let unprovenLanes: Statement
   let insertPage: Statement
+  let newestPage: Statement
+  let allPages: Statement
+  let insertProof: Statement
+  let proofs: Statement
+  let pageOfProof: Statement
+  let deleteProof: Statement
   let pages: Statement
   let lastOnPages: Statement
   let forgetPages: Statement
@@ -179,7 +184,10 @@ final class OutboxStatements {
     endingByKey = try Statement(
       "SELECT \(Self.endingColumns) FROM ending WHERE key = ?1", on: connection)
     oldestEndings = try Statement(
-      "SELECT id, lane, sequence FROM ending ORDER BY id LIMIT ?1", on: connection)
+      """
+      SELECT id, lane, sequence FROM ending WHERE id NOT IN (SELECT id FROM item)
+      ORDER BY id LIMIT ?1
+      """, on: connection)
     deleteEnding = try Statement("DELETE FROM ending WHERE id = ?1", on: connection)
     insertVoid = try Statement(
       "INSERT OR IGNORE INTO void_number (lane, sequence) VALUES (?1, ?2)", on: connection)
@@ -224,7 +232,9 @@ final class OutboxStatements {
         WHERE lane = ?1 AND sequence > ?2 AND sequence <= ?3 AND handed = 1
         ORDER BY sequence LIMIT ?4
         """), on: connection)
-    endingCount = try Statement("SELECT count(*) FROM ending", on: connection)
+    // Those that are not signed yet have their items still.
+    endingCount = try Statement(
+      "SELECT (SELECT count(*) FROM ending) - (SELECT count(*) FROM unproven)", on: connection)
     insertUnproven = try Statement(
       "INSERT OR IGNORE INTO unproven (lane, sequence) VALUES (?1, ?2)", on: connection)
     isUnproven = try Statement(
@@ -234,9 +244,18 @@ final class OutboxStatements {
     unproven = try Statement(
       "SELECT sequence FROM unproven WHERE lane = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
       on: connection)
-    unprovenLanes = try Statement("SELECT DISTINCT lane FROM unproven", on: connection)
     insertPage = try Statement(
-      "INSERT INTO ledger_page (lane, first, last, body) VALUES (?1, ?2, ?3, ?4)", on: connection)
+      "INSERT INTO ledger_page (id, lane, first, last, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+      on: connection)
+    newestPage = try Statement("SELECT max(id) FROM ledger_page", on: connection)
+    allPages = try Statement("SELECT id, lane, body FROM ledger_page ORDER BY id", on: connection)
+    insertProof = try Statement(
+      "INSERT OR REPLACE INTO proof (item, page) VALUES (?1, ?2)", on: connection)
+    proofs = try Statement("SELECT item, page FROM proof", on: connection)
+    pageOfProof = try Statement(
+      "SELECT body FROM ledger_page WHERE id = (SELECT page FROM proof WHERE item = ?1)",
+      on: connection)
+    deleteProof = try Statement("DELETE FROM proof WHERE item = ?1", on: connection)
     pages = try Statement(
       """
       SELECT body FROM ledger_page
@@ -245,6 +264,9 @@ final class OutboxStatements {
     lastOnPages = try Statement(
       "SELECT max(last) FROM ledger_page WHERE lane = ?1", on: connection)
     forgetPages = try Statement(
-      "DELETE FROM ledger_page WHERE lane = ?1 AND last <= ?2", on: connection)
+      """
+      DELETE FROM ledger_page WHERE lane = ?1 AND last <= ?2
+        AND NOT EXISTS (SELECT 1 FROM proof WHERE page = ledger_page.id)
+      """, on: connection)
   }
 }

@@ -63,7 +63,8 @@ enum Schema {
 
   /// The ends of items that a relay has told and not signed, and pages of its ledgers.
   ///
-  /// The ending itself is stored as any other; its item is there as well until it is signed.
+  /// The ending itself is stored as any other; its item is there as well until it is signed. A
+  /// proof is the page by which an item has ended.
   private static let evidence = """
     CREATE TABLE unproven (
       lane INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (lane, sequence)) WITHOUT ROWID;
@@ -71,6 +72,8 @@ enum Schema {
       id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
       body BLOB NOT NULL);
     CREATE INDEX ledger_page_last ON ledger_page (lane, last);
+    CREATE TABLE proof (item INTEGER PRIMARY KEY, page INTEGER NOT NULL);
+    CREATE INDEX proof_page ON proof (page);
     """
 
   /// Makes the tables that a database of an earlier version lacks for as long as it is open, so

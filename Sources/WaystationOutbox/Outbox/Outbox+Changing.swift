@@ -14,7 +14,8 @@ extension Outbox {
 
   /// Takes an item back.
   ///
-  /// It ends as ``Outcome/cancelled``.
+  /// It ends as ``Outcome/cancelled``. One of an evidence lane that has ended at the relay ends as
+  /// the relay has told it, where the signature does not come: ``LaneStatus/custodyFault``.
   public func cancel(_ id: Item.ID) async throws(ChangeError) {
     try await changing { core, _ throws(StoreError) in try core.cancel(id) }
   }

@@ -71,14 +71,19 @@ struct SignedLedgerPage: Sendable, Equatable {
 
   /// The most rows that are asked for at a time.
   static let rowsMax = 200
+  /// The most bytes of a page: some five times what so many rows take.
+  private static let bytesMax = 1 << 18
 
   /// Reads one; nil if it is none.
   init?(_ bytes: [UInt8]) {
+    guard bytes.count <= Self.bytesMax else { return nil }
     self.bytes = bytes
     var entries: [LedgerEntry] = []
     var signature: LedgerSignature?
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      guard signature == nil, let row = try? JSONValue.parse(Array(line)).object() else {
+      guard signature == nil, entries.count <= Self.rowsMax,
+        let row = try? JSONValue.parse(Array(line)).object()
+      else {
         return nil
       }
       guard LedgerSignature.ends(row) else {

@@ -48,6 +48,11 @@ public enum CustodyFault: Error, Sendable, Equatable {
   case notInLedger(UInt64)
   /// The ledger has something else under this number than this device has sent.
   case ledgerDiffers(UInt64)
+  /// What was sent under this number cannot be read any more, so that the ledger's row cannot be
+  /// compared with it.
+  case bodyUnreadable(UInt64)
+  /// The relay has said that the item of this key has ended, and not under which number.
+  case noNumber(key: String)
 }
 
 /// The name of a relay's key: its thumbprint (RFC 7638), as `kid` has it.

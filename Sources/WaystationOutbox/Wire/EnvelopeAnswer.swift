@@ -8,6 +8,14 @@ enum EnvelopeAnswer {
   /// The state in it; nil if there is none.
   static func state(_ body: [UInt8]) -> String? { member("state", of: body) }
 
+  /// The sequence number in it; nil if there is none.
+  static func sequence(_ body: [UInt8]) -> UInt64? {
+    guard let object = try? JSONValue.parse(body).object(),
+      let number = try? object["sequence"]?.int64(), number > 0
+    else { return nil }
+    return UInt64(number)
+  }
+
   private static func member(_ name: StaticString, of body: [UInt8]) -> String? {
     guard let value = try? JSONValue.parse(body), let object = try? value.object() else {
       return nil

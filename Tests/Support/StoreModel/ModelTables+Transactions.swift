@@ -203,7 +203,8 @@ extension ModelTables {
     }
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
     for envelope in due.compactMap({ envelopes[$0] }) {
-      guard let end = envelope.end, RetentionRules.remembersKeys(endedAt: end.at, retention)
+      guard let end = envelope.end,
+        RetentionRules.remembersKeys(end.state, endedAt: end.at, retention)
       else { continue }
       rememberKeys(of: envelope)
     }
