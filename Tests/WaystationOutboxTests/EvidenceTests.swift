@@ -229,6 +229,26 @@ struct EvidenceTests {
     await stand.outbox.close()
   }
 
+  @Test("what was taken back while a number before it was missing is signed for once that has come")
+  func parked() async throws {
+    let stand = try await Self.open()
+    let ids = try await stand.outbox.enqueue([
+      (Request("POST", "/invalid"), Options()), (CustodyStand.request(2), Options()),
+      (CustodyStand.request(3), Options()),
+    ])
+    while await stand.outbox.item(ids[2])?.isAtRelay != true { await Task.yield() }
+    try await stand.outbox.cancel(ids[1])
+    await stand.untilAsked()
+    #expect(await stand.outbox.item(ids[1])?.isAtRelay == true)
+    stand.relay.isUpstreamAway = false
+    try await stand.outbox.resolve(ids[0], .retry(Change(request: CustodyStand.request(1))))
+    #expect(try await stand.stand.ending(of: ids[1]).word == "cancelled")
+    #expect(await stand.outbox.evidence(ids[1])?.ending?.state == .cancelled)
+    #expect(try await stand.stand.ending(of: ids[2]).word == "delivered")
+    #expect(await stand.outbox.status()?.lanes[.default]?.custodyFault == nil)
+    await stand.outbox.close()
+  }
+
   @Test("an item whose number a restored device does not know is proven under the relay's")
   func restoredDevice() async throws {
     let first = try await Self.open { $0.startPaused = true }

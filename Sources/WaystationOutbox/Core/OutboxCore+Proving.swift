@@ -146,8 +146,19 @@ extension OutboxCore {
     let missing = try file.unproven(
       of: lane, above: numbers.lowerBound - 1, countMax: SignedLedgerPage.rowsMax
     ).first { $0 <= last && page.entry(of: $0) == nil }
-    if let missing { doubt(lane, .notInLedger(UInt64(clamping: missing))) }
+    if let missing, try hasCome(to: missing, of: lane) {
+      doubt(lane, .notInLedger(UInt64(clamping: missing)))
+    }
     state.custody.proofs[lane]?.hasAsked(through: last)
+  }
+
+  /// Whether the relay's chain has to have come to a number.
+  ///
+  /// What ended while numbers before it were missing has no row until those have come.
+  private func hasCome(to number: Int64, of lane: LaneNumber) throws(StoreError) -> Bool {
+    if number <= Int64(clamping: lastSigned(of: lane)) { return true }
+    if try file.hasUnhanded(of: lane, below: number) { return false }
+    return try !file.hasVoid(of: lane, above: 0, through: number)
   }
 
   private enum Comparison {

@@ -257,7 +257,10 @@ extension OutboxCore {
   }
 
   private func store(_ receipt: KeptReceipt, of lane: LaneNumber) throws(StoreError) {
+    let before = Int64(clamping: lastSigned(of: lane))
     state.custody.receipts[lane] = receipt
+    // The ledger has rows of what the chain has come to by now.
+    if receipt.signed.chain.last > before { state.custody.proofs[lane]?.isTold(before + 1) }
     try file.store(receipt, of: lane)
     try file.forgetReceipts(of: lane, through: receipt.ordinal - CoreLimits.receiptsPerLaneMax)
     try file.deleteDigests(lane, through: receipt.signed.chain.last)

@@ -33,6 +33,11 @@ extension OutboxFile {
     return found
   }
 
+  /// Whether a number of a lane below this one has not come to the relay.
+  func hasUnhanded(of lane: LaneNumber, below number: Int64) throws(StoreError) -> Bool {
+    try statements.unhandedBelow.first(lane.raw, number) { _ throws(StoreError) in true } ?? false
+  }
+
   // MARK: - Pages
 
   /// Stores a page of a lane's ledger.

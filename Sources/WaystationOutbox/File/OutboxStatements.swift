@@ -67,6 +67,7 @@ final class OutboxStatements {
   let isUnproven: Statement
   let deleteUnproven: Statement
   let unproven: Statement
+  let unhandedBelow: Statement
   let insertPage: Statement
   let newestPage: Statement
   let allPages: Statement
@@ -243,6 +244,9 @@ final class OutboxStatements {
       "DELETE FROM unproven WHERE lane = ?1 AND sequence = ?2", on: connection)
     unproven = try Statement(
       "SELECT sequence FROM unproven WHERE lane = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+      on: connection)
+    unhandedBelow = try Statement(
+      "SELECT 1 FROM item WHERE lane = ?1 AND handed = 0 AND sequence < ?2 LIMIT 1",
       on: connection)
     insertPage = try Statement(
       "INSERT INTO ledger_page (id, lane, first, last, body) VALUES (?1, ?2, ?3, ?4, ?5)",
