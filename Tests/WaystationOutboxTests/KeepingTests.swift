@@ -65,6 +65,49 @@ struct KeepingTests {
     await dropping.outbox.close()
   }
 
+  @Test("what of the disk is reserved for the outbox's own work is given to no item")
+  func reserve() async throws {
+    let stand = try await Stand { $0.limits.reserveBytes = .max }
+    await #expect(throws: EnqueueError.full(.disk)) {
+      try await stand.outbox.enqueue(Request("POST", "/a"))
+    }
+    await stand.outbox.close()
+    let next = try await stand.reopened { $0.limits.reserveBytes = 0 }
+    let id = try await next.outbox.enqueue(Request("POST", "/a"))
+    #expect(try await next.ending(of: id).word == "delivered")
+    await next.outbox.close()
+  }
+
+  @Test("an item's number is never given again, after a crash that forgot the item as well")
+  func numbers() throws {
+    let folder = try TemporaryFolder()
+    var limits = Limits()
+    limits.endings = 0
+    let settings = CoreSettings(
+      destination: .relay(base: "http://relay", client: "device"), lanes: [:], collections: [:],
+      limits: limits, sending: Sending(), asksReadiness: false, bodies: folder.path)
+    var last: Int64 = 0
+    // The process ends each time, and nobody has closed the outbox.
+    for life in 1...3 {
+      let core = try OutboxCore(
+        OutboxFile(path: "\(folder.path)/outbox.sqlite3", durability: .full), settings,
+        bootID: "boot", incarnation: "device", random: { 7 })
+      for number in 1...300 {
+        try core.begin()
+        let item = NewItem(
+          key: "\(life)-\(number)", lane: "a",
+          request: KeptRequest(upstream: nil, method: "POST", path: "/a", headers: []),
+          body: .none)
+        let id = try core.enqueue([item], at: Moment(wallMs: 0, monotonicMs: 0, boot: 1)).get()[0]
+        #expect(id.raw > last)
+        last = id.raw
+        _ = try core.cancel(id)
+        _ = try core.commit()
+      }
+      #expect(try core.file.item(last) == nil && core.file.ending(last) == nil)
+    }
+  }
+
   @Test("what cannot be sent is refused at once, in words")
   func invalid() async throws {
     let stand = try await Stand()

@@ -57,6 +57,31 @@ struct LyingRelayTests {
     await stand.outbox.close()
   }
 
+  @Test("pushes no receipt out that is all that is left of a body")
+  func kept() async throws {
+    let stand = try await CustodyStand.open()
+    let ids = try await stand.enqueue(1...2)
+    _ = try await stand.receipt(of: 2)
+    stand.relay.lie = .changed
+    let more = Int(CoreLimits.receiptsPerLaneMax) + 2
+    for number in 3..<3 + more {
+      try await stand.enqueue(number...number)
+      _ = try await stand.fault()
+    }
+    #expect(try await stand.bodies().contains(ids[0]) == false)
+    let kept = await stand.outbox.receipts(.default).filter { $0.checkedFrom <= $0.last }
+    #expect(kept.map(\.last) == [2])
+    // What has ended needs none any more.
+    stand.relay.isUpstreamAway = false
+    #expect(try await stand.stand.ending(of: ids[1]).word == "delivered")
+    try await stand.enqueue(3 + more...3 + more)
+    _ = try await stand.fault()
+    let last = await stand.outbox.receipts(.default)
+    #expect(last.count == Int(CoreLimits.receiptsPerLaneMax))
+    #expect(last.allSatisfy { $0.checkedFrom > $0.last })
+    await stand.outbox.close()
+  }
+
   @Test("that showed no receipt but a forged one is given later bodies only")
   func forgedOnce() async throws {
     let stand = try await CustodyStand.open()

@@ -9,6 +9,10 @@ struct CoreState: Sendable {
   var changedLanes: Set<LaneNumber> = []
   /// The number that the next item is given.
   var nextItem: Int64 = 1
+  /// No number below it is given again after a restart.
+  ///
+  /// It is ahead, so that not each transaction has to write it.
+  var promisedItem: Int64 = 1
   /// The items that need somebody.
   var attention = 0
   /// The endings that are kept.
@@ -153,6 +157,8 @@ struct Inquiry: Sendable {
 
 /// The core's own limits.
 enum CoreLimits {
+  /// The numbers of items that are promised ahead: the most that a crash skips.
+  static let itemsPromised: Int64 = 256
   /// The shortest and the longest time between two check-ins that somebody waits for, in
   /// milliseconds.
   static let watchPauseMsMin: Int64 = 100
@@ -179,7 +185,8 @@ enum CoreLimits {
   static let plausibleWallMs: Int64 = 1_767_225_600_000
   /// The most lanes that a round asks about.
   static let inquiredLanesMax = 32
-  /// The most receipts that are kept of a lane: the latest one, and those of chains that ended.
+  /// The most receipts that are kept of a lane beside those of items that the relay has: the latest
+  /// one, and those of chains that ended.
   static let receiptsPerLaneMax: Int64 = 10
   /// The time after which the relay is asked again for a key that it did not show, in milliseconds.
   static let keyPauseMs: Int64 = 3_600_000

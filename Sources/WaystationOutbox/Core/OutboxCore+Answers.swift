@@ -203,8 +203,7 @@ extension OutboxCore {
   private func takeTaken(
     _ item: KeptItem, id: String?, state word: String?
   ) throws(StoreError) {
-    try handOver(item, relayID: id ?? "")
-    guard let handed = try file.item(item.id) else { return }
+    let handed = try handOver(item, relayID: id ?? "")
     // A repeat of something that ended long ago: its ending was told before, or is forgotten.
     if let kind = EndingKind(state: word) {
       try endTold(handed, kind)
@@ -246,10 +245,9 @@ extension OutboxCore {
     let error =
       kind == .refused ? RecordedError.upstream(status: ended.status, reason: ended.reason) : nil
     // It had been posted, and the answer to the post was lost.
-    if !item.isHanded { try handOver(item, relayID: "") }
-    guard let handed = try file.item(item.id) else { return }
     try endTold(
-      handed, kind, number: ended.sequence, response: ended.response, error: error,
+      try handOver(item, relayID: ""), kind, number: ended.sequence, response: ended.response,
+      error: error,
       attempts: ended.attempts)
   }
 

@@ -80,17 +80,21 @@ extension OutboxCore {
   }
 
   /// The relay has an item on its disk.
-  func handOver(_ item: KeptItem, relayID: String) throws(StoreError) {
-    guard !item.isHanded else { return }
+  ///
+  /// - Returns: The item as it is from now on.
+  @discardableResult
+  func handOver(_ item: KeptItem, relayID: String) throws(StoreError) -> KeptItem {
+    guard !item.isHanded else { return item }
     var handed = item
     handed.state = .atRelay
     handed.isHanded = true
     handed.relayID = relayID
     handed.upload = nil
     if mayLetGo(of: handed) { try letGo(of: &handed) }
-    try file.update(handed)
+    try file.hand(handed)
     change(item.lane) { $0.line -= 1 }
     tell(.accepted(Item.ID(raw: item.id), relay: relayID))
+    return handed
   }
 
   /// Lets go of the content of an item that somebody else has.

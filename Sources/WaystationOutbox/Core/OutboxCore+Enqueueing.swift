@@ -3,6 +3,8 @@ import RelayCore
 /// An item as it is handed over, checked already.
 struct NewItem: Sendable {
   var key: String
+  /// Whether the key was made for it just now, so that no other item can have it.
+  var isFresh = false
   var lane: String
   var tag: String?
   var hold = false
@@ -34,8 +36,11 @@ extension OutboxCore {
   func enqueue(
     _ batch: [NewItem], at now: Moment
   ) throws(StoreError) -> Result<[Item.ID], EnqueueError> {
+    // One item that is not taken has changed nothing, unless others were dropped for it.
+    if batch.count == 1, case .refuse = settings.limits.whenFull {
+      return try enqueue(batch[0], at: now).map { [$0] }
+    }
     let before = (state, effects.count)
-    // Also one item may have dropped others by the time that it turns out to have no room.
     try file.begin(.savepoint)
     var ids: [Item.ID] = []
     for new in batch {
@@ -54,7 +59,7 @@ extension OutboxCore {
   private func enqueue(
     _ new: NewItem, at now: Moment
   ) throws(StoreError) -> Result<Item.ID, EnqueueError> {
-    if let known = try known(new) { return known }
+    if !new.isFresh, let known = try known(new) { return known }
     if let lack = try makeRoom(for: new) { return .failure(lack) }
     let lane = lane(named: new.lane)
     let former = try coalesced(new, in: lane.number)

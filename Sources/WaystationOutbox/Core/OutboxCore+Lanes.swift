@@ -41,11 +41,7 @@ extension OutboxCore {
       return
     }
     guard !item.state.needsAttention else { return }
-    if !item.isHanded {
-      try handOver(item, relayID: "")
-      guard let handed = try file.item(item.id) else { return }
-      item = handed
-    }
+    item = try handOver(item, relayID: "")
     try block(item, by: .upstreamAtRelay, blocker.error)
   }
 

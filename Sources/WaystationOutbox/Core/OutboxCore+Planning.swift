@@ -188,7 +188,7 @@ extension OutboxCore {
     }
     sealed.attempts += 1
     state.preparations[item.id] = nil
-    try file.update(sealed)
+    try file.seal(sealed)
     return sealed
   }
 

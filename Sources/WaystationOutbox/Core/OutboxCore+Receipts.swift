@@ -262,8 +262,21 @@ extension OutboxCore {
     // The ledger has rows of what the chain has come to by now.
     if receipt.signed.chain.last > before { state.custody.proofs[lane]?.isTold(before + 1) }
     try file.store(receipt, of: lane)
-    try file.forgetReceipts(of: lane, through: receipt.ordinal - CoreLimits.receiptsPerLaneMax)
     try file.deleteDigests(lane, through: receipt.signed.chain.last)
+    try forgetReceipts(of: lane, through: receipt.ordinal - CoreLimits.receiptsPerLaneMax)
+  }
+
+  /// Forgets receipts that are too many, unless one is all that is left of an item's body.
+  private func forgetReceipts(
+    of lane: LaneNumber, through ordinal: Int64
+  ) throws(StoreError) {
+    guard ordinal > 0 else { return }
+    for receipt in try file.receipts(of: lane, through: ordinal) {
+      let isNeeded = try !file.handed(
+        of: lane, above: receipt.checkedFrom - 1, through: receipt.signed.chain.last, countMax: 1
+      ).isEmpty
+      if !isNeeded { try file.forget(receipt, of: lane) }
+    }
   }
 
   /// What was sent up to a number is kept until it is known how it has ended.

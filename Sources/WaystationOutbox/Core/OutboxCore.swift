@@ -53,7 +53,7 @@ final class OutboxCore {
     }
     state.nextItem = try file.number(.nextItem) ?? 1
     // Nothing is written where nothing has changed: a full disk keeps nobody from opening.
-    saved.nextItem = state.nextItem
+    state.promisedItem = state.nextItem
     state.attention = try file.attentionCount()
     state.endings = try file.endingCount()
     state.isPaused = try file.number(.isPaused) == 1
@@ -119,11 +119,26 @@ final class OutboxCore {
       if let lane = state.lanes[number] { try file.write(lane) }
     }
     state.changedLanes = []
-    if state.nextItem != saved.nextItem { try file.set(.nextItem, state.nextItem) }
+    if state.nextItem > state.promisedItem {
+      try promiseItems(below: state.nextItem + CoreLimits.itemsPromised)
+    }
   }
 
   /// Has the transaction write, whatever else it does.
-  func writeAnything() throws(StoreError) { try file.set(.nextItem, state.nextItem) }
+  func writeAnything() throws(StoreError) { try promiseItems(below: state.promisedItem) }
+
+  /// Whether numbers are promised that no item has got.
+  var hasPromise: Bool { state.promisedItem != state.nextItem }
+
+  /// Gives the numbers back that no item has got.
+  func endPromise() throws(StoreError) {
+    if hasPromise { try promiseItems(below: state.nextItem) }
+  }
+
+  private func promiseItems(below number: Int64) throws(StoreError) {
+    state.promisedItem = number
+    try file.set(.nextItem, number)
+  }
 
   /// Has something done after the commit.
   func want(_ effect: Effect) { effects.append(effect) }

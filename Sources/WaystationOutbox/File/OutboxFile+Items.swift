@@ -40,6 +40,22 @@ extension OutboxFile {
     try statements.updateItem.run()
   }
 
+  /// Stores what an attempt changes of an item.
+  ///
+  /// It sets no more, since SQLite looks at each index of a column that is set.
+  func seal(_ item: KeptItem) throws(StoreError) {
+    try statements.sealItem.run(
+      item.id, item.state.rawValue, item.sequence.map(Int64.init), item.attempts,
+      item.onRefusal.map(\.code), item.relayLane)
+  }
+
+  /// Stores that the relay has an item, and what has gone of it.
+  func hand(_ item: KeptItem) throws(StoreError) {
+    try statements.handItem.run(
+      item.id, item.state.rawValue, item.relayID, item.bodyKind.rawValue, item.bodyBytes,
+      item.bytes)
+  }
+
   /// Stores an item whose command has become a request.
   func made(_ item: KeptItem) throws(StoreError) {
     try update(item)

@@ -61,26 +61,39 @@ extension OutboxFile {
       lane.raw, receipt.ordinal, receipt.isOpen, receipt.checkedFrom, receipt.signed.json)
   }
 
-  /// Forgets the receipts of a lane up to an ordinal.
-  func forgetReceipts(of lane: LaneNumber, through ordinal: Int64) throws(StoreError) {
-    try statements.forgetReceipts.run(lane.raw, ordinal)
+  /// Forgets a receipt.
+  func forget(_ receipt: KeptReceipt, of lane: LaneNumber) throws(StoreError) {
+    try statements.forgetReceipt.run(lane.raw, receipt.ordinal)
+  }
+
+  /// The receipts of a lane up to an ordinal, in their order.
+  func receipts(
+    of lane: LaneNumber, through ordinal: Int64
+  ) throws(StoreError) -> [KeptReceipt] {
+    statements.formerReceipts.set(lane.raw, ordinal)
+    return try Self.receipts(statements.formerReceipts).map(\.receipt)
   }
 
   /// All receipts, those of a lane in their order.
   func allReceipts() throws(StoreError) -> [(lane: LaneNumber, receipt: KeptReceipt)] {
+    try Self.receipts(statements.readReceipts)
+  }
+
+  private static func receipts(
+    _ rows: borrowing Statement
+  ) throws(StoreError) -> [(lane: LaneNumber, receipt: KeptReceipt)] {
     var found: [(LaneNumber, KeptReceipt)] = []
-    defer { statements.readReceipts.reset() }
-    while try statements.readReceipts.step() {
-      let json = statements.readReceipts.bytes(4)
+    defer { rows.reset() }
+    while try rows.step() {
+      let json = rows.bytes(4)
       guard let value = try? JSONValue.parse(json), let signed = SignedReceipt(value) else {
         throw StoreError(
           kind: .corrupt, operation: "read", subject: "a receipt",
           detail: "its row holds what this library has not written.")
       }
       let receipt = KeptReceipt(
-        ordinal: statements.readReceipts.int(1), isOpen: statements.readReceipts.bool(2),
-        checkedFrom: statements.readReceipts.int(3), signed: signed)
-      found.append((LaneNumber(raw: statements.readReceipts.int(0)), receipt))
+        ordinal: rows.int(1), isOpen: rows.bool(2), checkedFrom: rows.int(3), signed: signed)
+      found.append((LaneNumber(raw: rows.int(0)), receipt))
     }
     return found
   }

@@ -152,7 +152,7 @@ final class OutboxFile {
 
 /// The names of single values.
 enum MetaName: String, CaseIterable {
-  /// The number that the next item is given.
+  /// The number that the first item after a restart is given.
   case nextItem = "next_item"
   /// The number of the present start of the device, and its word.
   case boot

@@ -18,6 +18,8 @@ final class OutboxStatements {
   let deleteContent: Statement
   let dropBody: Statement
   let updateItem: Statement
+  let sealItem: Statement
+  let handItem: Statement
   let forgetCommand: Statement
   let deleteItem: Statement
   let itemByID: Statement
@@ -59,7 +61,8 @@ final class OutboxStatements {
   let deleteAllDigests: Statement
   let storeReceipt: Statement
   let readReceipts: Statement
-  let forgetReceipts: Statement
+  let formerReceipts: Statement
+  let forgetReceipt: Statement
   let readKept: Statement
   let writeKept: Statement
   let handedWithin: Statement
@@ -124,6 +127,17 @@ final class OutboxStatements {
         error_id = ?7, error = ?8, refuser = ?9, upload = ?10, body_kind = ?11, body_bytes = ?12,
         bytes = ?13, expires = ?14, coalesce = ?15, on_refusal = ?16, relay_lane = ?17,
         answers = ?18
+      WHERE id = ?1
+      """, on: connection)
+    sealItem = try Statement(
+      """
+      UPDATE item SET state = ?2, sequence = ?3, attempts = ?4, on_refusal = ?5, relay_lane = ?6
+      WHERE id = ?1
+      """, on: connection)
+    handItem = try Statement(
+      """
+      UPDATE item SET state = ?2, handed = 1, relay_id = ?3, upload = NULL, body_kind = ?4,
+        body_bytes = ?5, bytes = ?6
       WHERE id = ?1
       """, on: connection)
     forgetCommand = try Statement("UPDATE item SET command = NULL WHERE id = ?1", on: connection)
@@ -222,8 +236,13 @@ final class OutboxStatements {
     readReceipts = try Statement(
       "SELECT lane, ordinal, open, checked_from, json FROM receipt ORDER BY lane, ordinal",
       on: connection)
-    forgetReceipts = try Statement(
-      "DELETE FROM receipt WHERE lane = ?1 AND ordinal <= ?2", on: connection)
+    formerReceipts = try Statement(
+      """
+      SELECT lane, ordinal, open, checked_from, json FROM receipt
+      WHERE lane = ?1 AND ordinal <= ?2 ORDER BY ordinal
+      """, on: connection)
+    forgetReceipt = try Statement(
+      "DELETE FROM receipt WHERE lane = ?1 AND ordinal = ?2", on: connection)
     readKept = try Statement("SELECT lane, kept_through FROM custody", on: connection)
     writeKept = try Statement(
       "INSERT OR REPLACE INTO custody (lane, kept_through) VALUES (?1, ?2)", on: connection)

@@ -14,6 +14,7 @@ public final class Outbox: Sendable {
   let store: StoreThread
   let driver: Driver
   private let doubtful = DoubtfulBodies()
+  private let room: DiskRoom
   let hub: EventHub
   let bodies: String
   private let lock: FolderLock
@@ -69,6 +70,7 @@ public final class Outbox: Sendable {
     self.settings = settings
     self.lock = lock
     bodies = "\(settings.folder)/bodies"
+    room = DiskRoom(of: settings.folder, settings.clock)
     try Platform.createFolder(bodies)
     let incarnation = try Incarnation.read(in: settings.folder)
     let clock = settings.clock
@@ -246,7 +248,8 @@ public final class Outbox: Sendable {
       let (kept, body) = try ItemRules.checked(request, settings, bodies: bodies)
       let clock = settings.clock
       return NewItem(
-        key: options.key ?? ItemKey.fresh(at: clock.wall, clock.random), lane: options.lane.name,
+        key: options.key ?? ItemKey.fresh(at: clock.wall, clock.random),
+        isFresh: options.key == nil, lane: options.lane.name,
         tag: options.tag?.name, hold: options.hold, coalesce: options.coalesce,
         expiresMs: options.expires.map { max(0, $0.milliseconds) },
         notBeforeMs: options.notBefore.map { max(0, $0.milliseconds) },
@@ -261,10 +264,8 @@ public final class Outbox: Sendable {
   }
 
   private func enqueue(_ items: [NewItem]) async throws(EnqueueError) -> [Item.ID] {
-    let room = settings.limits.reserveBytes
-    if let left = Platform.roomBytes(of: settings.folder), left < room {
-      throw .full(.disk)
-    }
+    let bytes = items.reduce(0) { $0 + $1.byteCount }
+    guard room.isLeft(settings.limits.reserveBytes, beside: bytes) else { throw .full(.disk) }
     let result: Result<[Item.ID], EnqueueError>
     do throws(StoreError) {
       result = try await store.run { core, now throws(StoreError) in

@@ -246,12 +246,13 @@ final class Driver: Sendable {
   // MARK: - Those who wait
 
   private func tell(_ event: Event) {
+    // First: whoever listens from an item's outcome on is not told of what came before it.
+    hub.tell(event)
     switch event {
     case .ended(let item, let outcome): resolve(item, outcome)
     case .errorRecorded(let item, let error): resolve(item, .refused(nil, error))
     default: break
     }
-    hub.tell(event)
   }
 
   private func resolve(_ item: Item.ID, _ outcome: Outcome) {

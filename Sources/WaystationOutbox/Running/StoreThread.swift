@@ -71,7 +71,7 @@ final class StoreThread: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       queue.async {
         self.drain()
-        self.endPreparing()
+        self.rest()
         self.core = nil
         continuation.resume()
       }
@@ -104,12 +104,15 @@ final class StoreThread: @unchecked Sendable {
     }
   }
 
-  /// The app was being asked about an item: this is no death of it.
-  private func endPreparing() {
-    guard let core, core.state.preparing != nil else { return }
+  /// Leaves the database as a crash would not.
+  ///
+  /// The app was perhaps being asked about an item: this is no death of it.
+  private func rest() {
+    guard let core, core.state.preparing != nil || core.hasPromise else { return }
     do throws(StoreError) {
       try core.begin()
-      try core.endPreparing()
+      if core.state.preparing != nil { try core.endPreparing() }
+      try core.endPromise()
       _ = try core.commit()
     } catch {
       core.rollBack()
