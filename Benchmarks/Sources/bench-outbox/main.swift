@@ -45,11 +45,19 @@ func seconds() -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// The most memory that the process has had, in MiB.
+/// The most memory that the process has had, in MiB (proc_pid_status(5), VmHWM).
+///
+/// `getrusage` would count what the process was forked from as well.
 func residentMiB() -> Double {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  return Double(usage.ru_maxrss) / 1024
+  guard let file = fopen("/proc/self/status", "r") else { return .nan }
+  defer { fclose(file) }
+  var line = [CChar](repeating: 0, count: 256)
+  while fgets(&line, Int32(line.count), file) != nil {
+    let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+      .split { " \t\n".contains($0) }
+    if words.first == "VmHWM:", let kibibytes = Double(words[1]) { return kibibytes / 1024 }
+  }
+  return .nan
 }
 
 func settings(_ folder: String, port: String = "9", transport: any Transport) -> Settings {
