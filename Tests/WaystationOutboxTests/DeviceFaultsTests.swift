@@ -24,7 +24,7 @@ struct DeviceFaultsTests {
       let violations = try simulation.violations()
       #expect(
         violations.isEmpty,
-        "OUTBOX_SEED=\(seed): \(violations.prefix(5)); faults: \(simulation.faults.suffix(10))")
+        "OUTBOX_SEED=\(seed): \(violations.prefix(5)); faults: \(simulation.faults.suffix(100))")
       if !violations.isEmpty { return }
     }
   }

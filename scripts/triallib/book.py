@@ -1,6 +1,7 @@
 """The oracle: what was acknowledged is owed, byte for byte, once, and in order."""
 
 import hashlib
+import json
 import threading
 from dataclasses import dataclass, field
 
@@ -29,7 +30,8 @@ class Book:
 
     A lane here is a path's beginning: `/LANE/NUMBER`, numbered from 0. In a strict lane numbers first
     arrive one after the other; in a lane of versions (see `versions`) a number may be passed over,
-    and the last that was acknowledged is the one that counts.
+    and the last that was acknowledged is the one that counts. In a lane of `readings` the path is the
+    lane, and the body says its number; one that was not acknowledged may be passed over.
     """
 
     items: dict = field(default_factory=dict)
@@ -37,6 +39,7 @@ class Book:
     versions: set = field(default_factory=set)
     suspects: list = field(default_factory=list)
     released: set = field(default_factory=set)
+    readings: set = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
     last_arrived: dict = field(default_factory=dict)
     last_delivered: dict = field(default_factory=dict)
@@ -74,10 +77,10 @@ class Book:
 
     def arrive(self, path, key, body, delivered):
         """A request has reached the upstream whole; it is answered with 2xx or not."""
-        lane, _, number = path.strip("/").rpartition("/")
+        lane, number = self._place(path, body)
         with self.lock:
             self.arrivals += 1
-            item = self.items.get((lane, int(number)))
+            item = self.items.get((lane, number))
             if item is None:
                 return self.fault(f"{path} arrived, and nobody had posted it")
             if item.digest != digest(body):
@@ -89,6 +92,12 @@ class Book:
             if delivered:
                 self._deliver(item)
             return None
+
+    def _place(self, path, body):
+        if (lane := path.strip("/")) in self.readings:
+            return lane, json.loads(body)["number"]
+        lane, _, number = path.strip("/").rpartition("/")
+        return lane, int(number)
 
     def _know(self, item, key):
         if item.key and item.key != key:
@@ -106,11 +115,13 @@ class Book:
     def _order(self, item, last, what):
         before = last.get(item.lane, -1)
         loose = item.lane in self.versions or item.lane in self.released
-        if item.number <= before or (item.number != before + 1 and not loose):
+        passed = [self.items[(item.lane, number)] for number in range(before + 1, item.number)]
+        if item.lane in self.readings:
+            passed = [one for one in passed if one.id]
+        if item.number <= before or (passed and not loose):
             self.disorder += 1
             self.fault(f"{item.lane}/{item.number} {what} after number {before}")
-            self.suspects += [self.items[(item.lane, number)]
-                              for number in range(before + 1, item.number)]
+            self.suspects += passed
         last[item.lane] = max(before, item.number)
 
     def owed(self):
