@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WaystationOutboxTesting
 
@@ -102,6 +103,30 @@ struct ClockTests {
     #expect(sender.maySend(at: 60_010, onConstrained: true))
   }
 
+  @Test("who asks for no wait at all is left alone for the shortest one")
+  func noWait() {
+    var sender = Sender(Sending())
+    #expect(sender.limited("busy", afterMs: 0, at: 10, random: 0) == 1010)
+    #expect(sender.limited("busy", afterMs: 2000, at: 10, random: 0) == 2010)
+  }
+
+  @Test("credentials that have ended are not used: others are asked for")
+  func ended() async throws {
+    let clock = ManualClock()
+    let credentials = Expiring(clock)
+    let stand = try await Stand { settings in
+      settings.clock = clock
+      settings.credentials = credentials
+    }
+    for number in 1...2 {
+      let id = try await stand.outbox.enqueue(Request("POST", "/\(number)"))
+      #expect(try await stand.ending(of: id).word == "delivered")
+      #expect(credentials.count == number)
+      clock.advance(by: .seconds(3600))
+    }
+    await stand.outbox.close()
+  }
+
   @Test("without a connection a try is still made, after the longest wait")
   func hint() {
     var sender = Sender(Sending())
@@ -117,4 +142,21 @@ struct ClockTests {
     #expect(sender.maySend(at: 1, onConstrained: true))
     #expect(!sender.maySend(at: 1, onConstrained: false))
   }
+}
+
+/// Has a token that ends within the hour, each time that it is asked.
+private final class Expiring: Credentials {
+  private let asked = Atomic(0)
+  private let clock: ManualClock
+
+  init(_ clock: ManualClock) { self.clock = clock }
+
+  var count: Int { asked.load(ordering: .relaxed) }
+
+  func current() async -> Credential? {
+    asked.wrappingAdd(1, ordering: .relaxed)
+    return .bearer("token", expires: clock.wall.adding(milliseconds: 3_600_000))
+  }
+
+  func refused(_ old: Credential?) async -> Credential? { nil }
 }

@@ -22,6 +22,31 @@ struct KeepingTests {
     await stand.outbox.close()
   }
 
+  @Test("another request under a known key is refused, before its end and after")
+  func otherRequest() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let options = Options(key: "sale-311")
+    func sale(_ cents: Int) -> Request { Request("POST", "/sales", .json("{\"cents\":\(cents)}")) }
+    let id = try await stand.outbox.enqueue(sale(1), options)
+    await #expect(throws: EnqueueError.keyConflict(id)) {
+      try await stand.outbox.enqueue(sale(2), options)
+    }
+    // An app that starts anew may know of the change already, or not yet.
+    try await stand.outbox.edit(id, Change(request: sale(2)))
+    for cents in 1...2 {
+      #expect(try await stand.outbox.enqueue(sale(cents), options) == id)
+    }
+    let next = try await stand.reopened { $0.startPaused = false }
+    try await next.outbox.resume()
+    #expect(try await next.ending(of: id).word == "delivered")
+    #expect(try await next.outbox.enqueue(sale(2), options) == id)
+    await #expect(throws: EnqueueError.keyConflict(id)) {
+      try await next.outbox.enqueue(sale(3), options)
+    }
+    #expect(next.relay.delivered.map(\.body) == [Array("{\"cents\":2}".utf8)])
+    await next.outbox.close()
+  }
+
   @Test("a batch is kept whole or not at all")
   func batch() async throws {
     let stand = try await Stand { settings in

@@ -12,7 +12,8 @@ struct OlderTablesTests {
     try file.connection.execute(
       """
       DROP TABLE item_digest; DROP TABLE receipt; DROP TABLE custody;
-      DROP TABLE unproven; DROP TABLE ledger_page; DROP TABLE proof; PRAGMA user_version = 1;
+      DROP TABLE unproven; DROP TABLE ledger_page; DROP TABLE proof; DROP TABLE named;
+      PRAGMA user_version = 1;
       """)
   }
 

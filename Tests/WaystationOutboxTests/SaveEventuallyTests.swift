@@ -5,6 +5,34 @@ import WaystationOutboxTesting
 
 @Suite("saveEventually, as Parse has it", .timeLimit(.minutes(1)))
 struct SaveEventuallyTests {
+  @Test("who wakes the outbox learns what has ended meanwhile")
+  func wakes() async throws {
+    let stand = try await Stand { $0.sending.checkInEvery = nil }
+    stand.relay.isUpstreamAway = true
+    let id = try await stand.outbox.enqueue(Request("POST", "/a"))
+    while await stand.outbox.item(id)?.isAtRelay != true { await Task.yield() }
+    stand.relay.isUpstreamAway = false
+    let events = stand.outbox.events()
+    await stand.outbox.wake()
+    let ended = await events.first {
+      if case .ended(id, let outcome) = $0 { outcome.word } else { nil }
+    }
+    #expect(ended == "delivered")
+    await stand.outbox.close()
+  }
+
+  @Test("the relay's name of an item is told also where its end comes with the same answer")
+  func relayName() async throws {
+    let stand = try await Stand()
+    let events = stand.outbox.events()
+    let id = try await stand.outbox.enqueue(Request("POST", "/a"))
+    let name = await events.first { event -> String? in
+      if case .accepted(id, let relay) = event { relay } else { nil }
+    }
+    #expect(name?.isEmpty == false)
+    await stand.outbox.close()
+  }
+
   @Test("answers with the upstream's answer if there is a connection")
   func online() async throws {
     let stand = try await Stand()

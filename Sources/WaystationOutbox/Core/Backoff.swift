@@ -4,7 +4,8 @@
 /// Each wait is random between the shortest and three times the last one
 /// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).
 struct Backoff: Sendable, Equatable {
-  private let minMs: Int64
+  /// The shortest wait, in milliseconds.
+  let minMs: Int64
   private let maxMs: Int64
   private var lastMs: Int64
 

@@ -9,6 +9,10 @@ struct CoreState: Sendable {
   var changedLanes: Set<LaneNumber> = []
   /// The number that the next item is given.
   var nextItem: Int64 = 1
+  /// Whether somebody wants to know now what has ended.
+  var asksForEnds = false
+  /// The answers in a row that told only of ends of others, and that there are more.
+  var strangeAnswers = 0
   /// No number below it is given again after a restart.
   ///
   /// It is ahead, so that not each transaction has to write it.
@@ -157,6 +161,10 @@ struct Inquiry: Sendable {
 
 /// The core's own limits.
 enum CoreLimits {
+  /// The answers in a row that tell only of strangers' ends after which it is asked more slowly.
+  static let strangeAnswersMax = 16
+  /// The time between two questions then, in milliseconds.
+  static let strangePauseMs: Int64 = 1000
   /// The numbers of items that are promised ahead: the most that a crash skips.
   static let itemsPromised: Int64 = 256
   /// The shortest and the longest time between two check-ins that somebody waits for, in

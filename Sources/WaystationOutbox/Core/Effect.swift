@@ -20,6 +20,20 @@ enum Effect: Sendable {
   case finishRun(RunNumber, RunReport)
 }
 
+/// A part of a body that is uploaded.
+struct UploadPart: Sendable {
+  /// The bytes before it.
+  let offset: Int64
+  /// The bytes of the whole body.
+  let total: Int64
+
+  /// How far the whole body has come when this part has come so far.
+  func whole(_ progress: Progress) -> Progress {
+    Progress(
+      sent: min(total, offset + progress.sent), total: total, received: progress.received)
+  }
+}
+
 /// A request without the destination's URL and the credentials.
 struct OutgoingExchange: Sendable {
   let number: ExchangeNumber
@@ -30,4 +44,6 @@ struct OutgoingExchange: Sendable {
   let body: ExchangeBody
   /// The item whose progress is told; nil if there is no single one.
   let item: Int64?
+  /// What of that item's body this request brings; nil for all of it.
+  let part: UploadPart?
 }

@@ -138,7 +138,8 @@ extension OutboxCore {
     try takeFacts(of: answer, at: now)
     for (void, result) in zip(voids, answer.results) { try takeVoid(void, result) }
     // First, since they bring the upstream's answers along.
-    for ending in answer.ended { try takeEnded(ending) }
+    let ids = Self.ids(of: items, answer.results.dropFirst(voids.count))
+    for ending in answer.ended { try takeEnded(ending, ids) }
     var isLimited: (words: String, afterMs: Int64?)?
     for (item, result) in zip(items, answer.results.dropFirst(voids.count)) {
       guard let kept = try file.item(item) else { continue }
@@ -182,8 +183,11 @@ extension OutboxCore {
       ? CoreLimits.watchPauseMsMin
       : min(CoreLimits.watchPauseMsMax, state.watchPauseMs * 2)
     state.checkedInAt = now.monotonicMs
+    state.asksForEnds = false
     // Nothing is to be had by asking again at once where nothing was told.
     state.hasMoreEndings = answer.hasMore && hasNews
+    let isOurs = try tellsOfOurs(answer.ended)
+    state.strangeAnswers = isOurs || !state.hasMoreEndings ? 0 : state.strangeAnswers + 1
     state.features = answer.features
     state.relayBodyMax = answer.bodyBytesMax
     if let time = answer.timeMs { state.wallCorrectionMs = time - now.wallMs }
@@ -191,6 +195,11 @@ extension OutboxCore {
       state.since = since
       try file.set(.since, since)
     }
+  }
+
+  private func tellsOfOurs(_ ends: [SyncAnswer.Ended]) throws(StoreError) -> Bool {
+    for key in ends.compactMap(\.key) where try file.item(key: key) != nil { return true }
+    return false
   }
 
   private func takeVoid(_ void: VoidNumber, _ result: SyncAnswer.Result) throws(StoreError) {
@@ -238,7 +247,20 @@ extension OutboxCore {
     }
   }
 
-  private func takeEnded(_ ended: SyncAnswer.Ended) throws(StoreError) {
+  /// The relay's own names of what it has taken.
+  private static func ids(
+    of items: [Int64], _ results: ArraySlice<SyncAnswer.Result>
+  ) -> [Int64: String] {
+    var ids: [Int64: String] = [:]
+    for (item, result) in zip(items, results) {
+      if case .taken(let id?, _) = result { ids[item] = id }
+    }
+    return ids
+  }
+
+  private func takeEnded(
+    _ ended: SyncAnswer.Ended, _ ids: [Int64: String]
+  ) throws(StoreError) {
     guard let key = ended.key, let item = try file.item(key: key),
       let kind = EndingKind(state: ended.state)
     else { return }
@@ -246,7 +268,8 @@ extension OutboxCore {
       kind == .refused ? RecordedError.upstream(status: ended.status, reason: ended.reason) : nil
     // It had been posted, and the answer to the post was lost.
     try endTold(
-      try handOver(item, relayID: ""), kind, number: ended.sequence, response: ended.response,
+      try handOver(item, relayID: ids[item.id] ?? ""), kind, number: ended.sequence,
+      response: ended.response,
       error: error,
       attempts: ended.attempts)
   }

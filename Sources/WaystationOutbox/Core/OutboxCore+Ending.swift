@@ -144,3 +144,12 @@ extension RecordedError {
     RecordedError(id: "body-lost", message: error.description)
   }
 }
+
+extension StoreError {
+  /// The row of an item's request and body is missing, though nobody else has the item.
+  static func contentGone(_ item: Int64) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "read", subject: "the request of item \(item)",
+      detail: "its row is gone.")
+  }
+}

@@ -18,6 +18,11 @@ struct NewItem: Sendable {
   /// The version of a command, whose bytes are the body; nil for a request.
   var commandVersion: Int?
 
+  /// By what it is known when its key comes again.
+  var fingerprint: Fingerprint {
+    Fingerprint(request, body, commandVersion: commandVersion)
+  }
+
   /// What it takes of the limits.
   var byteCount: Int64 {
     let texts = [key, lane, tag ?? "", request.method, request.path, request.upstream ?? ""]
@@ -31,6 +36,7 @@ extension OutboxCore {
   /// Takes items in, all of them or none.
   ///
   /// One whose key is known is the same item: its number is returned, and nothing is stored twice.
+  /// Another request under a known key is refused.
   ///
   /// - Returns: Their numbers, or why they are not taken; nothing is changed then.
   func enqueue(
@@ -71,6 +77,7 @@ extension OutboxCore {
       attempts: 0, commandVersion: new.commandVersion, userData: new.userData)
     state.nextItem += 1
     try file.insert(item, new.request, body: new.body.stored)
+    if !new.isFresh { try file.insert(new.fingerprint, of: item.id) }
     change(lane.number) { lane in
       lane.items += 1
       lane.line += 1
@@ -104,7 +111,9 @@ extension OutboxCore {
     } else {
       return nil
     }
-    guard found.isSame else { return .failure(.keyConflict(Item.ID(raw: found.id))) }
+    guard found.isSame, try !file.differs(found.id, from: new.fingerprint) else {
+      return .failure(.keyConflict(Item.ID(raw: found.id)))
+    }
     if let name = new.body.fileName { want(.removeFile(name)) }
     return .success(Item.ID(raw: found.id))
   }

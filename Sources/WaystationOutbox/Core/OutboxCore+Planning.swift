@@ -158,15 +158,16 @@ extension OutboxCore {
     case .skipped?, nil: break
     }
     guard state.preparing == nil else { return .notReady }
-    try beginPreparing(item)
     var command: (stored: [UInt8], version: Int)?
-    if let version = item.commandVersion, let content = try content(of: item) {
+    if let version = item.commandVersion {
+      guard let content = try readableContent(of: item) else { return .laneBlocked }
       if case .bytes(let bytes) = content.body {
         command = (bytes, version)
       } else {
         command = ([], version)
       }
     }
+    try beginPreparing(item)
     want(.prepare(view(of: item), command: command))
     return .notReady
   }
@@ -282,7 +283,8 @@ extension OutboxCore {
     of item: KeptItem
   ) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
     do throws(StoreError) {
-      return try content(of: item)
+      guard let content = try content(of: item) else { throw .contentGone(item.id) }
+      return content
     } catch {
       guard error.kind == .corrupt else { throw error }
       try block(item, by: .app, .bodyLost(error))

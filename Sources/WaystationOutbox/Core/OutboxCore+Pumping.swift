@@ -47,7 +47,11 @@ extension OutboxCore {
   }
 
   /// Notes a request as under way.
-  func begin(_ underway: Underway, _ request: OutgoingRequest) -> OutgoingExchange {
+  ///
+  /// - Parameter part: What of an item's body it brings, if it is uploaded.
+  func begin(
+    _ underway: Underway, _ request: OutgoingRequest, part: UploadPart? = nil
+  ) -> OutgoingExchange {
     let number = state.nextExchange
     state.nextExchange += 1
     state.exchanges[number] = underway
@@ -55,16 +59,19 @@ extension OutboxCore {
     var single: Int64?
     switch underway {
     case .sync(let items, _, _): state.underwayItems.formUnion(items)
-    case .direct(let item), .upload(let item, _):
+    case .direct(let item):
       state.underwayItems.insert(item)
       single = item
+    case .upload(let item, _):
+      state.underwayItems.insert(item)
+      single = part == nil ? nil : item
     case .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
     if case .upload = underway { state.lastWasUpload = true } else { state.lastWasUpload = false }
     if case .ledger = underway { state.proofsInARow += 1 } else { state.proofsInARow = 0 }
     return OutgoingExchange(
       number: number, method: request.method, path: request.path, headers: request.headers,
-      body: request.body, item: single)
+      body: request.body, item: single, part: part)
   }
 
   // MARK: - Check-ins
@@ -78,7 +85,13 @@ extension OutboxCore {
   /// When the relay is to be asked what has ended; nil for never.
   func checkInDue(at now: Moment) -> Int64? {
     guard settings.isRelay, state.atRelay > 0 else { return nil }
-    if state.hasMoreEndings { return now.monotonicMs }
+    if state.asksForEnds { return now.monotonicMs }
+    if state.hasMoreEndings {
+      guard state.strangeAnswers > CoreLimits.strangeAnswersMax, let last = state.checkedInAt else {
+        return now.monotonicMs
+      }
+      return last + CoreLimits.strangePauseMs
+    }
     var dues: [Int64] = []
     if let every = settings.sending.checkInEvery {
       dues.append(state.checkedInAt.map { $0 + every.milliseconds } ?? now.monotonicMs)

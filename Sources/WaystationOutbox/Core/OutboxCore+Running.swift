@@ -41,6 +41,7 @@ extension OutboxCore {
     state.custody.absent = [:]
     for lane in state.custody.proofs.keys { state.custody.proofs[lane]?.wake() }
     state.watchPauseMs = CoreLimits.watchPauseMsMin
+    state.asksForEnds = true
   }
 
   /// An item is over, or blocked.

@@ -17,16 +17,19 @@ extension OutboxCore {
     let sealed = item.state == .sealed ? item : try seal(item)
     try cover(sealed, request, body)
     let step: UploadStep
+    var part: UploadPart?
     if sealed.upload == nil {
       step = .create
     } else if let offset = state.uploadOffsets[item.id] {
       step = .append(
         offset: offset, count: min(settings.sending.partBytes, item.bodyBytes - offset))
+      part = UploadPart(offset: offset, total: item.bodyBytes)
     } else {
       step = .ask
     }
     return begin(
-      .upload(item: item.id, step), uploadRequest(sealed, request, body, step, at: now))
+      .upload(item: item.id, step), uploadRequest(sealed, request, body, step, at: now),
+      part: part)
   }
 
   private func uploadRequest(

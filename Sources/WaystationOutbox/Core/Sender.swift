@@ -65,12 +65,13 @@ struct Sender: Sendable {
 
   /// Somebody has answered that he is to be left alone.
   ///
-  /// - Parameter afterMs: For how long; nil if he has not said that.
+  /// - Parameter afterMs: For how long; nil if he has not said that. The shortest wait after a
+  ///   failure is waited all the same.
   /// - Returns: When it is tried again.
   mutating func limited(
     _ reason: String, afterMs: Int64?, at nowMs: Int64, random: UInt64
   ) -> Int64 {
-    let until = nowMs + (afterMs ?? backoff.next(random: random))
+    let until = nowMs + max(afterMs ?? backoff.next(random: random), backoff.minMs)
     (waitUntil, wait) = (until, .limited(reason))
     return until
   }

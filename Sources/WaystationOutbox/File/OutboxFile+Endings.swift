@@ -51,6 +51,7 @@ extension OutboxFile {
   func forgetEnding(_ id: Int64) throws(StoreError) {
     try statements.deleteEnding.run(id)
     try statements.deleteProof.run(id)
+    try statements.deleteNamed.run(id)
   }
 
   /// The number of endings that are kept.

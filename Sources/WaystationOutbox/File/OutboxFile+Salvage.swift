@@ -12,7 +12,7 @@ extension OutboxFile {
   ) throws(StoreError) -> OutboxFile {
     let path = path(in: folder)
     do throws(StoreError) {
-      if Platform.size(of: mark(in: folder)) == nil {
+      if Platform.size(of: mark(in: folder)) == nil, hasSoundHeader(path) {
         return try OutboxFile(path: path, durability: durability)
       }
     } catch {
@@ -20,6 +20,12 @@ extension OutboxFile {
     }
     damage = try salvage(in: folder, durability: durability)
     return try OutboxFile(path: path, durability: durability)
+  }
+
+  private static func hasSoundHeader(_ path: String) -> Bool {
+    // SQLite says what is wrong with a file that cannot be read.
+    guard let header = DatabaseHeader(of: path) else { return true }
+    return header.isSound(hasLog: Platform.size(of: path + "-wal") ?? 0 > 0)
   }
 
   /// A file that says that the database has to be salvaged the next time it is opened.
@@ -44,8 +50,8 @@ extension OutboxFile {
     if Platform.size(of: path) != nil || Platform.size(of: fresh) == nil {
       for suffix in ["", "-wal", "-shm"] { Platform.remove(fresh + suffix) }
       let file = try OutboxFile(path: fresh, durability: .full)
-      let (items, lost) = try file.takeOver(from: path)
-      found = "\(items) items of it go on, and \(lost) could not be read"
+      try DatabaseHeader.mend(path)
+      found = try file.takeOver(from: path).words
     }
     let aside = try setAside(path, in: folder)
     try Platform.move(fresh, to: path)
@@ -63,7 +69,8 @@ extension OutboxFile {
     // Without a database this goes on with what was begun before.
     if Platform.size(of: path) == nil { number = max(1, number - 1) }
     let aside = "\(path).damaged-\(number)"
-    for suffix in ["", "-wal", "-shm"] where Platform.size(of: path + suffix) != nil {
+    for suffix in ["", "-wal", "-shm", DatabaseHeader.keptSuffix]
+    where Platform.size(of: path + suffix) != nil {
       try Platform.move(path + suffix, to: aside + suffix)
     }
     try Platform.sync(folder)
@@ -71,12 +78,12 @@ extension OutboxFile {
   }
 
   /// Copies all rows that can be read.
-  private func takeOver(from aside: String) throws(StoreError) -> (items: Int, lost: Int) {
+  private func takeOver(from aside: String) throws(StoreError) -> Salvaged {
     let opened = try Self.unlessDamaged { () throws(StoreError) in
       try OutboxFile(damaged: aside)
     }
     // Not even its first page may be readable.
-    guard let source = opened else { return (0, 0) }
+    guard let source = opened else { return Salvaged() }
     try begin()
     do throws(StoreError) {
       for name in MetaName.allCases {
@@ -86,16 +93,17 @@ extension OutboxFile {
       }
       let lanes = try Self.unlessDamaged { () throws(StoreError) in try source.lanes() }
       for lane in lanes ?? [] { try write(lane) }
+      let known = lanes.map { $0.reduce(0) { $0 + $1.items } }
       let voids = try Self.unlessDamaged { () throws(StoreError) in
         try source.voidNumbers(countMax: Int.max >> 1)
       }
       for void in voids ?? [] { try insert(void) }
       try copyReceipts(from: source)
-      let found = try copyItems(from: source)
+      let items = try copyItems(from: source)
       try copyEndings(from: source)
       for statement in Self.mending { try connection.execute(statement) }
       try commit()
-      return found
+      return Salvaged(items: items, before: known)
     } catch {
       rollBack()
       throw error
@@ -130,6 +138,12 @@ extension OutboxFile {
     """,
     "DELETE FROM content WHERE id NOT IN (SELECT id FROM item)",
     "DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content)",
+    // A lane's name stands with what was sent of it; the parts of one without order have others.
+    """
+    INSERT OR IGNORE INTO lane (id, name, next, items, bytes, line, paused)
+    SELECT lane, min(relay_lane), 1, 0, 0, 0, 0 FROM item
+    WHERE instr(relay_lane, '~') = 0 GROUP BY lane
+    """,
     """
     INSERT OR IGNORE INTO lane (id, name, next, items, bytes, line, paused)
     SELECT DISTINCT lane, 'lane-' || lane, 1, 0, 0, 0, 0 FROM item
@@ -151,7 +165,9 @@ extension OutboxFile {
   ]
 
   /// Copies the items one by one, and passes over those that cannot be read.
-  private func copyItems(from source: OutboxFile) throws(StoreError) -> (items: Int, lost: Int) {
+  ///
+  /// - Returns: How many go on.
+  private func copyItems(from source: OutboxFile) throws(StoreError) -> Int {
     var walk = SalvageWalk()
     while let after = walk.next {
       let page = try Self.unlessDamaged { () throws(StoreError) in
@@ -168,7 +184,7 @@ extension OutboxFile {
       }
       walk.passed(item.id, isGood: try copy(item, from: source))
     }
-    return (walk.good, walk.bad)
+    return walk.good
   }
 
   /// - Returns: false if its content cannot be read.
@@ -235,12 +251,24 @@ extension OutboxFile {
   }
 }
 
+/// What was saved of a damaged database.
+private struct Salvaged {
+  /// The items that go on.
+  var items = 0
+  /// How many there were, by what is kept of the lanes; nil if that cannot be read.
+  var before: Int?
+
+  var words: String {
+    let lost = before.map { "\(max(0, $0 - items))" } ?? "nobody knows how many"
+    return "\(items) items of it go on, and \(lost) could not be read"
+  }
+}
+
 /// A walk along the numbers of rows, of which some cannot be read.
 private struct SalvageWalk {
   /// The row behind which the next one is looked for; nil once the rest is given up.
   var next: Int64? = 0
   var good = 0
-  var bad = 0
   private var failuresInARow = 0
 
   /// The most places in a row that cannot be read before the rest is given up.
@@ -250,7 +278,6 @@ private struct SalvageWalk {
 
   /// Nothing could be read behind the last row.
   mutating func failed() {
-    bad += 1
     failuresInARow += 1
     let step = min(Self.stepMax, 1 + Int64(failuresInARow) / 8)
     next = failuresInARow < Self.failuresInARowMax ? next.map { $0 + step } : nil
@@ -258,7 +285,7 @@ private struct SalvageWalk {
 
   /// A row was read.
   mutating func passed(_ row: Int64, isGood: Bool) {
-    if isGood { good += 1 } else { bad += 1 }
+    if isGood { good += 1 }
     failuresInARow = 0
     next = row
   }

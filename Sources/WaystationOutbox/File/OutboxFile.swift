@@ -63,6 +63,11 @@ final class OutboxFile {
     let found = Int(try connection.number("PRAGMA user_version"))
     guard found != Schema.version else { return }
     try refuseNewer(found)
+    guard found >= 0 else {
+      throw StoreError(
+        kind: .corrupt, operation: "open", subject: "the outbox",
+        detail: "\(found) is no version of its tables.")
+    }
     try connection.execute("BEGIN IMMEDIATE")
     do throws(StoreError) {
       for step in Schema.steps[found...] { try connection.execute(step) }

@@ -71,6 +71,10 @@ final class OutboxStatements {
   let deleteUnproven: Statement
   let unproven: Statement
   let unhandedBelow: Statement
+  let insertNamed: Statement
+  let updateNamed: Statement
+  let readNamed: Statement
+  let deleteNamed: Statement
   let insertPage: Statement
   let newestPage: Statement
   let allPages: Statement
@@ -267,6 +271,11 @@ final class OutboxStatements {
     unhandedBelow = try Statement(
       "SELECT 1 FROM item WHERE lane = ?1 AND handed = 0 AND sequence < ?2 LIMIT 1",
       on: connection)
+    insertNamed = try Statement(
+      "INSERT OR REPLACE INTO named (id, first, latest) VALUES (?1, ?2, ?2)", on: connection)
+    updateNamed = try Statement("UPDATE named SET latest = ?2 WHERE id = ?1", on: connection)
+    readNamed = try Statement("SELECT first, latest FROM named WHERE id = ?1", on: connection)
+    deleteNamed = try Statement("DELETE FROM named WHERE id = ?1", on: connection)
     insertPage = try Statement(
       "INSERT INTO ledger_page (id, lane, first, last, body) VALUES (?1, ?2, ?3, ?4, ?5)",
       on: connection)

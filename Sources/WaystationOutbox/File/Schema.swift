@@ -6,7 +6,7 @@ enum Schema {
   static var version: Int { steps.count }
 
   /// Each step leads from the version of its place to the next one.
-  static let steps: [String] = [first, receipts, evidence]
+  static let steps: [String] = [first, receipts, evidence, named]
 
   /// Items are kept apart from their bodies, so that a change of state writes a short row.
   ///
@@ -74,6 +74,11 @@ enum Schema {
     CREATE INDEX ledger_page_last ON ledger_page (lane, last);
     CREATE TABLE proof (item INTEGER PRIMARY KEY, page INTEGER NOT NULL);
     CREATE INDEX proof_page ON proof (page);
+    """
+
+  /// What items were enqueued as whose keys the app has named, and what they were changed to.
+  private static let named = """
+    CREATE TABLE named (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, latest INTEGER NOT NULL);
     """
 
   /// Makes the tables that a database of an earlier version lacks for as long as it is open, so

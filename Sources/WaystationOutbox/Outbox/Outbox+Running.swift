@@ -55,7 +55,7 @@ extension Outbox {
   }
 
   /// Tries everything now: waits after a failure are cut short, refused credentials are asked for
-  /// again, and so is the app's readiness.
+  /// again, and so are the app's readiness and the relay, about what has ended.
   public func wake() async {
     driver.forgetCredential()
     await takeMailbox()

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 import Synchronization
 
 /// A queue of HTTP requests on the device, which goes to a Waystation relay, or straight to the
@@ -14,7 +15,7 @@ public final class Outbox: Sendable {
   let store: StoreThread
   let driver: Driver
   private let doubtful = DoubtfulBodies()
-  private let room: DiskRoom
+  private let disk: DiskWatch
   let hub: EventHub
   let bodies: String
   private let lock: FolderLock
@@ -26,7 +27,7 @@ public final class Outbox: Sendable {
   public static func open(_ settings: Settings) async throws(OutboxError) -> Outbox {
     try check(settings)
     do throws(StoreError) { try Platform.createFolders(settings.folder) } catch {
-      throw .io(error.description)
+      throw .io(error.words)
     }
     let lock = try FolderLock(settings.folder)
     do throws(StoreError) {
@@ -35,7 +36,7 @@ public final class Outbox: Sendable {
       return outbox
     } catch {
       if error.kind == .newerSchema { throw .newerSchema(OutboxFile.version(in: settings.folder)) }
-      throw .io(error.description)
+      throw .io(error.words)
     }
   }
 
@@ -70,7 +71,6 @@ public final class Outbox: Sendable {
     self.settings = settings
     self.lock = lock
     bodies = "\(settings.folder)/bodies"
-    room = DiskRoom(of: settings.folder, settings.clock)
     try Platform.createFolder(bodies)
     let incarnation = try Incarnation.read(in: settings.folder)
     let clock = settings.clock
@@ -88,6 +88,7 @@ public final class Outbox: Sendable {
         Platform.remove("\(bodies)/\(name)")
       }
     }
+    disk = DiskWatch(of: settings.folder, clock)
     hub = EventHub()
     let driver = Driver(settings, hub: hub, bodies: bodies)
     self.driver = driver
@@ -127,7 +128,7 @@ public final class Outbox: Sendable {
     let mark = OutboxFile.mark(in: folder)
     guard Platform.size(of: mark) == nil else { return }
     try? Platform.write([], toNew: mark)
-    hub.tell(.damaged("\(error.description) What can be read is salvaged at the next start."))
+    hub.tell(.damaged(error.words))
   }
 
   /// Begins to send, follows what is known of the connection, and looks into the mailbox.
@@ -178,7 +179,8 @@ public final class Outbox: Sendable {
 
   /// Keeps a request until it has been taken.
   ///
-  /// It is on the disk when this returns. An item whose key is known already is the same one.
+  /// It is on the disk when this returns. An item whose key is known already is the same one, also
+  /// after it has ended; another request under that key is refused.
   ///
   /// - Returns: The item's number.
   /// - Throws: ``EnqueueError``; nothing was kept then.
@@ -264,10 +266,10 @@ public final class Outbox: Sendable {
   }
 
   private func enqueue(_ items: [NewItem]) async throws(EnqueueError) -> [Item.ID] {
-    let bytes = items.reduce(0) { $0 + $1.byteCount }
-    guard room.isLeft(settings.limits.reserveBytes, beside: bytes) else { throw .full(.disk) }
     let result: Result<[Item.ID], EnqueueError>
     do throws(StoreError) {
+      try disk.check(
+        items.reduce(0) { $0 + $1.byteCount }, reserve: settings.limits.reserveBytes)
       result = try await store.run { core, now throws(StoreError) in
         try core.enqueue(items, at: now)
       }
@@ -309,14 +311,23 @@ extension EnqueueError {
       switch error.kind {
       case .closed: .closed
       case .diskFull: .full(.disk)
-      default: .io(error.description)
+      default: .io(error.words)
       }
+  }
+}
+
+extension StoreError {
+  /// The error with what helps an outbox; the advice of the database's own errors is for a relay.
+  var words: String {
+    guard kind == .corrupt else { return description }
+    let ownWords = description.replacing(" \(Self.corruptAdvice)", with: "")
+    return "\(ownWords) What can be read is salvaged when it is opened next."
   }
 }
 
 extension ChangeError {
   init(_ error: StoreError) {
-    self = error.kind == .closed ? .closed : .io(error.description)
+    self = error.kind == .closed ? .closed : .io(error.words)
   }
 }
 

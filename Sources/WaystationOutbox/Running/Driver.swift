@@ -139,7 +139,9 @@ final class Driver: Sendable {
         body: exchange.body)
       result = .success(
         try await self.request(request) { progress in
-          if let item = exchange.item { hub.tell(.sending(Item.ID(raw: item), progress)) }
+          guard let item = exchange.item else { return }
+          let whole = exchange.part?.whole(progress) ?? progress
+          hub.tell(.sending(Item.ID(raw: item), whole))
         })
     } catch {
       result = .failure(error)
@@ -182,7 +184,10 @@ final class Driver: Sendable {
   }
 
   private func credential() async -> Credential? {
-    if let known = state.withLock({ $0.credential }) { return known }
+    let now = settings.clock.wall
+    if let known = state.withLock({ $0.credential }), known?.expires.map({ now < $0 }) ?? true {
+      return known
+    }
     let current = await settings.credentials.current()
     state.withLock { $0.credential = .some(current) }
     return current

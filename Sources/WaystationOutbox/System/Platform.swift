@@ -7,6 +7,20 @@ import Musl
 #endif
 import RelayCore
 
+/// Which file lies under a name: another one has another identity.
+struct FileIdentity: Equatable {
+  private let device: UInt64
+  private let number: UInt64
+
+  /// The file of this name; nil if there is none.
+  init?(of path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    number = UInt64(truncatingIfNeeded: status.st_ino)
+  }
+}
+
 /// The system calls of an outbox, in one place for all platforms.
 enum Platform {
   /// An error of the last system call.
@@ -54,6 +68,25 @@ enum Platform {
       if count == 0 { return bytes }
       bytes += buffer[..<count]
     }
+  }
+
+  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
+  static func head(of path: String, byteCount: Int) -> [UInt8]? {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    defer { close(number) }
+    var bytes = [UInt8](repeating: 0, count: byteCount)
+    let count = bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
+    return count < 0 ? nil : Array(bytes[..<count])
+  }
+
+  /// Writes over the first bytes of a file, and has them on the disk when this returns.
+  static func overwrite(_ path: String, with bytes: [UInt8]) throws(StoreError) {
+    let number = open(path, O_WRONLY | O_CLOEXEC)
+    guard number >= 0 else { throw error("open", path) }
+    defer { close(number) }
+    try write(bytes, to: number, path)
+    guard fsync(number) == 0 else { throw error("sync", path) }
   }
 
   /// Writes a new file, and has it on the disk when this returns; its name is not, see

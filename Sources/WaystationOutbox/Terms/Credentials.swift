@@ -16,7 +16,7 @@ public struct Credential: Sendable {
   public let header: (String, String)?
   /// A certificate.
   public let identity: TLSIdentity?
-  /// When it ends, if that is known.
+  /// When it ends, if that is known: from then on ``Credentials/current()`` is asked again.
   public let expires: Instant?
 
   /// A credential.

@@ -22,7 +22,7 @@ public enum EnqueueError: Error, Sendable, Equatable {
   case tooLarge
   /// Something in it cannot be used; in words.
   case invalid(String)
-  /// The key was used before for something else.
+  /// The key was used before, for another request or in another lane, by this item.
   case keyConflict(Item.ID)
   /// The disk; in words, with what to do.
   case io(String)

@@ -9,6 +9,9 @@ struct RelayProblem: Sendable {
   let status: Int
   /// What is wrong, and what to do.
   let words: String
+  /// The most characters of it that are kept with an item: a relay's own are far shorter.
+  private static let wordsMax = 2000
+  private static let nameMax = 100
   /// For how long to stay away, in milliseconds; nil if it does not say.
   let retryAfterMs: Int64?
 
@@ -16,12 +19,13 @@ struct RelayProblem: Sendable {
   init(_ value: JSONValue) throws(JSONError) {
     let object = try value.object()
     let type = try object["type"]?.string() ?? ""
-    name = String(type.split(whereSeparator: { $0 == ":" || $0 == "#" }).last ?? "unknown")
+    let last = type.split(whereSeparator: { $0 == ":" || $0 == "#" }).last ?? "unknown"
+    name = String(last.prefix(Self.nameMax))
     status = Int(clamping: try object["status"]?.int64() ?? 0)
     let title = try object["title"]?.string()
     let detail = try object["detail"]?.string() ?? title ?? name
     let fix = try object["fix"]?.string()
-    words = fix.map { "\(detail) \($0)" } ?? detail
+    words = String((fix.map { "\(detail) \($0)" } ?? detail).prefix(Self.wordsMax))
     retryAfterMs = try object["retryAfterSeconds"].map { value throws(JSONError) in
       try SyncAnswer.milliseconds(ofSeconds: value)
     }

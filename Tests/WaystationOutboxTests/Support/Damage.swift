@@ -14,6 +14,21 @@ enum Damage {
     }
   }
 
+  /// Turns some bits of one byte around.
+  static func flip(_ path: String, at offset: Int, bits: UInt8) throws {
+    let number = open(path, O_RDWR)
+    guard number >= 0 else { throw TemporaryFolder.Failure(number: errno) }
+    defer { close(number) }
+    var byte: UInt8 = 0
+    guard pread(number, &byte, 1, off_t(offset)) == 1 else {
+      throw TemporaryFolder.Failure(number: errno)
+    }
+    byte ^= bits
+    guard pwrite(number, &byte, 1, off_t(offset)) == 1 else {
+      throw TemporaryFolder.Failure(number: errno)
+    }
+  }
+
   /// Makes what can be looked at and not be read: a folder that is as large as a body of its own.
   ///
   /// - Returns: Its size in bytes.
