@@ -1,12 +1,14 @@
 /// Knows what requests are signed in with.
 public protocol Credentials: Sendable {
   /// What to use now; nil for nothing.
+  ///
+  /// It is kept, and asked for again after ``Outbox/wake()``, or once it was refused.
   func current() async -> Credential?
 
   /// Asked once after a 401: this one is refused.
   ///
-  /// - Returns: Another one; nil if there is none. Everything waits then until ``Outbox/wake()``,
-  ///   or for the longest wait of ``Sending/backoff``.
+  /// - Returns: Another one; nil if there is none, as where a token has ended. Everything waits
+  ///   then until ``Outbox/wake()``, or for the longest wait of ``Sending/backoff``.
   func refused(_ old: Credential?) async -> Credential?
 }
 

@@ -22,7 +22,9 @@ public enum EnqueueError: Error, Sendable, Equatable {
   case tooLarge
   /// Something in it cannot be used; in words.
   case invalid(String)
-  /// The key was used before, for another request or in another lane, by this item.
+  /// The key is that of this item, which has another request, or stands in another lane.
+  ///
+  /// It may have ended: a key is known as long as the item's ending is kept (``Limits/endings``).
   case keyConflict(Item.ID)
   /// The disk; in words, with what to do.
   case io(String)
@@ -47,6 +49,8 @@ public enum ChangeError: Error, Sendable {
   /// The change itself cannot be used; in words.
   case invalid(String)
   /// The relay has refused the change, with this problem.
+  ///
+  /// In an evidence lane it refuses each change of a request that it has.
   case relay(problem: String)
   /// The relay has the item, and cannot be reached.
   case connection(ConnectionFailure)

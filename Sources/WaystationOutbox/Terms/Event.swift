@@ -5,6 +5,8 @@ public enum Event: Sendable {
   /// An item was taken in.
   case enqueued(Item)
   /// An item's body is on its way.
+  ///
+  /// An upload counts in bytes of the whole body, also where it goes in parts.
   case sending(Item.ID, Progress)
   /// The relay has an item, under this id of its own.
   case accepted(Item.ID, relay: String)
@@ -20,7 +22,7 @@ public enum Event: Sendable {
   case skipped(Item.ID, SkipReason)
   /// An item is over.
   case ended(Item.ID, Outcome)
-  /// An error was recorded; the item waits for somebody.
+  /// The item was refused, or the app has recorded an error; it waits for somebody.
   case errorRecorded(Item.ID, RecordedError)
   /// The recorded error was resolved.
   case errorResolved(Item.ID)

@@ -83,9 +83,12 @@ public struct RecordedError: Error, Sendable, Equatable {
 
 /// What becomes of an item that needs somebody.
 public enum Resolution: Sendable {
-  /// It is sent again, changed if need be.
+  /// It is sent again, changed if need be; under the same key, as ``Change/request`` says.
   case retry(Change? = nil)
   /// It is given up.
+  ///
+  /// What the relay has ends as ``Outcome/refused(_:_:)``, and what only the device has as
+  /// ``Outcome/cancelled``.
   case discard(reason: String)
 }
 

@@ -38,7 +38,9 @@ public enum CustodyFault: Error, Sendable, Equatable {
   case relayBehind(receipted: UInt64, relay: UInt64)
   /// The relay's chain of the lane has begun anew, and speaks of no number below `begin`.
   ///
-  /// `receipted` is the last number of the chain before.
+  /// Its receipts were off for a while, the lane was made an evidence lane or is none any more, or
+  /// the relay came back from an older backup (`docs/receipts.md`). `receipted` is the last number
+  /// of the chain before.
   case begunAnew(receipted: UInt64, begin: UInt64)
   /// The relay has signed two histories: two receipts that it gave cannot both be of one store.
   case forked(group: Int64)

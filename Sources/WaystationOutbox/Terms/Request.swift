@@ -64,7 +64,10 @@ public struct Options: Sendable {
   /// The item's own name, by which repeats are recognised everywhere: 1 to 128 visible ASCII
   /// characters.
   ///
-  /// Nil for one that the outbox makes (a UUIDv7).
+  /// Nil for one that the outbox makes (a UUIDv7). The upstream is told it as `Idempotency-Key`.
+  ///
+  /// A key that is known with the same request is the same item, also after it has ended; with
+  /// another request it throws ``EnqueueError/keyConflict(_:)``.
   public var key: String?
   /// The lane that it stands in.
   public var lane: Lane
@@ -105,6 +108,9 @@ public struct Options: Sendable {
 /// A change of an item that waits.
 public struct Change: Sendable {
   /// What takes the place of its request; nil to leave it.
+  ///
+  /// It goes under the same key, and so to the upstream under the same `Idempotency-Key`. In an
+  /// evidence lane the relay changes no request that it has: ``ChangeError/relay(problem:)``.
   public var request: Request?
   /// Whether it is held; nil to leave that.
   public var hold: Bool?

@@ -2,11 +2,15 @@
 public struct RunReport: Sendable {
   /// The items that the upstream has taken.
   public let delivered: [Item.ID]
-  /// The items that were refused, or have expired.
+  /// The items that were refused during the run, have expired, or have ended as unknown.
+  ///
+  /// One that was refused before is skipped, with ``SkipReason/laneBlocked``.
   public let failed: [(Item.ID, Outcome)]
   /// The items that did not go, with the reason.
   public let skipped: [(Item.ID, SkipReason)]
   /// The items of which nothing is known yet: the time was over.
+  ///
+  /// They go on by themselves.
   public let pending: [Item.ID]
 
   /// Whether it says all: false if the outbox was closed or the disk failed meanwhile, or more
@@ -44,11 +48,11 @@ public enum SkipReason: Sendable, Hashable {
   case held
   /// The app says that it is not ready.
   case notReady
-  /// An item was refused before, and its lane stands.
+  /// It was refused before, or stands behind such an item.
   case laneBlocked
   /// It waits behind this item of its lane, which does not go.
   case behind(Item.ID)
-  /// Nobody can be reached.
+  /// Nobody has answered, somebody has asked for a pause, or the credentials are refused.
   case unreachable
   /// The outbox, or what the item belongs to, is paused.
   case paused

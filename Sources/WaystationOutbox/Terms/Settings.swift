@@ -173,6 +173,10 @@ public struct Sending: Sendable, Equatable {
   /// Whether items go over connections that cost.
   public var onConstrainedNetworks = true
   /// The time between two check-ins while the relay has items; nil for none by themselves.
+  ///
+  /// A check-in asks what has ended, and what was refused. Each post is one as well, and while a
+  /// run goes on, or somebody waits for an outcome, they come within 5 seconds. What nobody waits
+  /// for is shown as ``Item/State/atRelay(id:)`` for so long: some seconds suit a screen.
   public var checkInEvery: Duration? = .seconds(900)
   /// The largest answer of the upstream that comes along with an ending, in bytes.
   public var responseBytes = 4096
