@@ -2,7 +2,8 @@
 public protocol Credentials: Sendable {
   /// What to use now; nil for nothing.
   ///
-  /// It is kept, and asked for again after ``Outbox/wake()``, or once it was refused.
+  /// It is kept, and asked for again after ``Outbox/wake()``, once it has ended by
+  /// ``Credential/expires``, and after a refusal that brought no other one.
   func current() async -> Credential?
 
   /// Asked once after a 401: this one is refused.
