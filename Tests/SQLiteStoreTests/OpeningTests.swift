@@ -65,6 +65,16 @@ struct OpeningTests {
     }
   }
 
+  @Test("a version that no store can have is damage, and not a newer one")
+  func impossibleSchema() async throws {
+    try await withFolder { folder in
+      await (try SQLiteStore.open(folder: folder)).close()
+      try execute("PRAGMA user_version = -5", in: folder)
+      #expect(try #require(openError(folder)).kind == .corrupt)
+      #expect(throws: Never.self) { try StoreCheck.run(folder: folder) }
+    }
+  }
+
   @Test(
     "a file that is no store of ours is refused and left as it is",
     arguments: ["text", "foreign", "short"])

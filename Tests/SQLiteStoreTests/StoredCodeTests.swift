@@ -72,6 +72,24 @@ struct StoredCodeTests {
     }
   }
 
+  /// A row of a ledger with these two digests, state and status.
+  private static func ledger(_ values: String) -> String {
+    "INSERT INTO lane_ledger (at, lane, sequence, serial, digest, link, state, status) "
+      + "SELECT 1, number, 9, 1, \(values) FROM lane LIMIT 1"
+  }
+
+  @Test("a file into which SQLite does not write is not sound, and a salvage reads it")
+  func header() async throws {
+    try await DamageBench.with { bench in
+      try await fill(bench.bench)
+      await bench.bench.store.close()
+      try Damage.overwrite(bench.database, at: 18, with: [3])
+      #expect(try StoreCheck.run(folder: bench.folder).findings.map(\.kind) == ["header-damaged"])
+      _ = try bench.salvage()
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+    }
+  }
+
   @Test(
     "a word that nobody writes is found by a check, and left out by a salvage",
     arguments: [
@@ -90,6 +108,10 @@ struct StoredCodeTests {
       ),
       ("UPDATE paused SET kind = 3 WHERE kind = 2", "paused-nothing"),
       ("UPDATE attempt SET outcome = 4 WHERE number = 1", "unknown-outcome"),
+      (ledger("x'00', zeroblob(32), 1, 200"), "invalidRow-ledger"),
+      (ledger("zeroblob(32), x'', 1, 200"), "invalidRow-ledger"),
+      (ledger("zeroblob(32), zeroblob(32), 9, 200"), "invalidRow-ledger"),
+      (ledger("zeroblob(32), zeroblob(32), 1, 999999"), "invalidRow-ledger"),
     ])
   func unknown(damage: String, kind: String) async throws {
     try await DamageBench.with { bench in

@@ -74,6 +74,7 @@ package final class StoreCheck {
     verdict.pages = image.pageCount
     verdict.pageBytes = image.pageBytes
     guard !verdict.isInUse else { return image }
+    checkHeader(of: image)
     if image.missingPages > 0 {
       verdict.add(
         "cut-off", "The file is shorter than it was.", ["\(image.missingPages) pages missing"],
@@ -89,9 +90,20 @@ package final class StoreCheck {
     return image
   }
 
+  /// A file that can be read may be one that SQLite does not write into, so no relay starts on it.
+  private func checkHeader(of image: DatabaseImage) {
+    guard image.hasHeader, let first = image.page(1) else { return }
+    // Both say whether there is a log; https://www.sqlite.org/fileformat2.html#the_database_header
+    let formats = [first[18], first[19]]
+    guard !formats.allSatisfy({ (1...2).contains($0) }) else { return }
+    verdict.add(
+      "header-damaged", "No relay starts on such a file. 'store salvage' reads it.",
+      ["the file's format is said to be \(formats[0]) and \(formats[1])"])
+  }
+
   private func newerVersion(of image: DatabaseImage) throws(StoreError) -> Int64? {
     guard image.hasHeader, let first = image.page(1) else { return nil }
-    let version = Int64(first.number32(at: 60))
+    let version = Int64(Int32(truncatingIfNeeded: first.number32(at: 60)))
     guard version > Migration.latest,
       Int64(first.number32(at: 68)) == DatabaseFile.applicationID
     else { return nil }

@@ -195,6 +195,15 @@ struct StoreRule {
       kind: "ending-without-end", meaning: "A client should be told of ends that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(
+      kind: "invalidRow-ledger", meaning: "No page of these lanes' ledgers can be believed.",
+      sql: """
+        SELECT lane || '/' || sequence FROM lane_ledger \
+        WHERE length(digest) <> \(LaneChain.digestBytes) \
+        OR length(link) <> \(LaneChain.digestBytes) OR sequence < 1 \
+        OR length(response) NOT IN (0, \(LaneChain.digestBytes)) \
+        OR state NOT IN \(EnvelopeState.endCodeList) OR status NOT BETWEEN 0 AND 999
+        """),
+    StoreRule(
       kind: "ledger-without-end",
       meaning: "Ledgers of evidence lanes never say how these numbers ended.",
       sql: """

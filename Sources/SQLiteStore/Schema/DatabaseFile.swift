@@ -92,6 +92,11 @@ enum DatabaseFile {
   ) throws(StoreError) {
     let version = try connection.number("PRAGMA user_version")
     let latest = migrations.last?.version ?? 0
+    guard version >= 0 else {
+      throw StoreError(
+        kind: .corrupt, operation: "open", subject: connection.path,
+        detail: "\(version) is no version of a store. \(StoreError.corruptAdvice)")
+    }
     guard version <= latest else {
       throw StoreError(
         kind: .newerSchema, operation: "open", subject: connection.path,

@@ -43,6 +43,7 @@ enum RowRules {
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
       }
+    case "lane_ledger": return ledgerFault(blob, integer)
     case "remembered_key":
       if blob("digest")?.count != RememberedKey.digestBytes { return "its digest makes no sense" }
     case "search_block":
@@ -54,13 +55,24 @@ enum RowRules {
     case "operation":
       return operationFault(action: text("action"), state: integer("state"))
     case "history":
-      guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
+      if !HistoryCode.isSensible(values) { return "its figures make no sense" }
     default: break
     }
     if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {
       return "its number makes no sense"
     }
     return nil
+  }
+
+  private static func ledgerFault(
+    _ blob: (String) -> [UInt8]?, _ integer: (String) -> Int64?
+  ) -> String? {
+    guard ["digest", "link"].allSatisfy({ blob($0)?.count == LaneChain.digestBytes }),
+      [0, LaneChain.digestBytes].contains(blob("response")?.count ?? 0)
+    else { return "its digests make no sense" }
+    let isEnd = integer("state").map(EnvelopeState.isEndCode) ?? true
+    let isStatus = integer("status").map { (0...999).contains($0) } ?? true
+    return isEnd && isStatus ? nil : "how it ended makes no sense"
   }
 
   private static func searchFault(terms: [UInt8]?, entries: Int64?) -> String? {
