@@ -123,6 +123,26 @@ extension EndToEnd {
       #expect(lines.count == 5 + 4, "\(lines)")
     }
 
+    @Test("the commands of docs/receipts.md audit a lane, in the order in which they stand there")
+    func documentedAudit() async throws {
+      upstream.behave { _ in .answer(200) }
+      try await relay.start()
+      _ = try await relay.device("till-1").post(batch: (1...3).map { sale($0) })
+      _ = try await ledger(shows: ["delivered", "delivered", "delivered"])
+      let record = try await upstream.received(count: 3).map { try $0.recorded() }
+      try folder.write("requests.ndjson", record.joined(separator: "\n"))
+      let document = try ShellDocument("docs/receipts.md")
+      let blocks = document.blocks(under: "Audit a lane")
+      #expect(blocks.count == 3)
+      let page = try #require(document.blocks(under: "The ledger").last)
+      let script = [blocks[0], page, blocks[1], blocks[2]].joined(separator: "\n")
+        .replacingOccurrences(of: "127.0.0.1:8080", with: "127.0.0.1:\(relay.port)")
+        .replacingOccurrences(of: "waystation audit-lane", with: "'\(Waystation.path)' audit-lane")
+      let process = try ChildProcess("bash", ["-euc", "cd '\(folder.path)'\n\(script)"])
+      #expect(try await process.ending() == .exit(0), "\(process.output)\(process.errors)")
+      #expect(process.output.hasPrefix("holds: till-1/sales, numbers 1 to 3"), "\(process.output)")
+    }
+
     @Test("what no receipt could cover is refused, with the field and the fix")
     func refused() async throws {
       try await relay.start()

@@ -39,17 +39,6 @@ extension EndToEnd {
       Request("DELETE", "/last", headers: [("X-Note", "a")]),
     ]
 
-    /// The upstream's own record of a request.
-    private func line(_ request: WireRequest) throws -> String {
-      var headers: [String: String] = [:]
-      for field in request.message.fields { headers[field.name] = field.value }
-      let line: [String: any Sendable] = [
-        "method": request.method, "path": request.target, "headers": headers,
-        "bodyBase64": Data(request.body).base64EncodedString(),
-      ]
-      return String(decoding: try Device.json(line), as: UTF8.self)
-    }
-
     /// Audits the lane with what the device has kept, and what the upstream has got.
     private func audit(_ outbox: Outbox) async throws -> ChildProcess {
       let folder = stand.folder
@@ -58,7 +47,8 @@ extension EndToEnd {
       try folder.write(
         "receipts", await outbox.receipts("sales/1").map(\.json).joined(separator: "\n"))
       try folder.write("ledger", await outbox.ledger("sales/1").joined())
-      try folder.write("requests", try stand.upstream.received.map(line).joined(separator: "\n"))
+      try folder.write(
+        "requests", try stand.upstream.received.map { try $0.recorded() }.joined(separator: "\n"))
       return try ChildProcess(
         Waystation.path,
         ["audit-lane", "--json"]
