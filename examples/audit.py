@@ -40,11 +40,16 @@ class Row(NamedTuple):
     digest: bytes
     link: bytes
     state: str
+    # How it ended, but for the answer: status and time.
+    ending: tuple
+    # The hash of the answer; zeros where it is forgotten.
+    response: bytes
     # The hash of all that a page says of it.
     leaf: bytes
 
 
 STATES = {"waiting": 0, "delivered": 1, "failed": 2, "expired": 3, "cancelled": 4}
+NO_RESPONSE = bytes(32)
 
 
 class Unproven(Wrong):
@@ -80,7 +85,9 @@ def said_by(known, jws, kind):
     """What a signed text says, if somebody has signed it who is trusted."""
     name = json.loads(decode(jws.split(".")[0])).get("kid")
     if name not in known:
-        raise Wrong(f"nobody who is trusted has signed the key {name}")
+        raise Wrong(
+            f"it is signed by the key {name}, which is none that is trusted: if the relay has made new keys since,"
+            " fetch /.well-known/waystation/keys again")
     return payload(jws, known[name], kind)
 
 
@@ -91,9 +98,13 @@ def row_bytes(lane, row):
     text += u64(row["sequence"]) + decode(row["digest"])
     if row["state"] == "waiting":
         return text + bytes(1 + 2 + 32 + 8)
-    response = decode(row["response"]) if "response" in row else bytes(32)
     text += bytes([STATES[row["state"]]]) + row.get("status", 0).to_bytes(2, "big")
-    return text + response + u64(row["endedAt"])
+    return text + response_of(row) + u64(row["endedAt"])
+
+
+def response_of(row):
+    """The hash of the answer that a row tells of: zeros where it tells of none."""
+    return decode(row["response"]) if "response" in row else NO_RESPONSE
 
 
 def tree_root(leaves):
@@ -114,6 +125,7 @@ def verify_page(known, lines, end):
     lane = (end["client"], end["lane"])
     rows = [
         Row(line["sequence"], decode(line["digest"]), decode(line["link"]), line["state"],
+            (line.get("status", 0), line.get("endedAt")), response_of(line),
             sha256(b"\0" + row_bytes(lane, line)))
         for line in lines]
     if said["size"] != len(rows) or said["root"] != encode(tree_root([row.leaf for row in rows])):
@@ -150,7 +162,7 @@ def verify_receipt(known, receipt):
     return said
 
 
-def read_receipts(text, lane, known):
+def read_receipts(text, lane, known, names):
     """The lane's receipts, each with what was signed."""
     try:
         answers = [json.loads(text)]
@@ -161,8 +173,42 @@ def read_receipts(text, lane, known):
         (receipt, unproven("receipt", place, verify_receipt, known, receipt))
         for place, receipt in enumerate(receipts, start=1) if (receipt["client"], receipt["lane"]) == lane]
     if not found:
-        raise ValueError(f"there is no receipt of {'/'.join(lane)}")
+        others = [f", but of {receipt['client']}/{receipt['lane']}" for receipt in receipts[:1]]
+        raise ValueError(
+            f"{names.ledger} is the ledger of {'/'.join(lane)}, and {names.receipts} has no receipt of that lane"
+            + "".join(others))
     return found
+
+
+# What several receipts show of the relay's history.
+
+
+def two_histories(receipts):
+    """Raises Fault for the first two receipts of which not both can be true."""
+
+    def place(pair):
+        return pair[1]["store"], pair[1]["group"], pair[0]["last"]
+
+    def contradict(former, later, group):
+        ends = sorted((former["last"], later["last"]))
+        raise Fault(*ends, "two-histories", group=group)
+
+    before, of_chain = None, {}
+    for receipt, said in sorted(receipts, key=place):
+        text = decode(receipt["jws"].split(".")[1])
+        if before and before[1]["store"] == said["store"]:
+            former, told, former_text = before
+            prev = decode(said["prev"]) if "prev" in said else None
+            if said["group"] == told["group"] and text != former_text:
+                contradict(former, receipt, said["group"])
+            if said["group"] == told["group"] + 1 and prev != sha256(former_text):
+                contradict(former, receipt, told["group"])
+        # A head stands in the commit that made it, and a later one goes further.
+        former, group = of_chain.get((said["store"], receipt["incarnation"]), (receipt, said["group"]))
+        if (group < said["group"]) != (former["last"] < receipt["last"]):
+            contradict(former, receipt, said["group"])
+        before = receipt, said, text
+        of_chain[said["store"], receipt["incarnation"]] = receipt, said["group"]
 
 
 # What the upstream got.
@@ -237,9 +283,9 @@ def chains(receipts, lane, begin):
 class Fault(Exception):
     """The first number that does not hold, or several where it cannot be told which."""
 
-    def __init__(self, first, last, reason, behind=None):
+    def __init__(self, first, last, reason, **more):
         super().__init__(reason)
-        self.first, self.last, self.reason, self.behind = first, last, reason, behind
+        self.first, self.last, self.reason, self.more = first, last, reason, more
 
 
 def link_of(former, row):
@@ -248,17 +294,28 @@ def link_of(former, row):
 
 def merge(pages):
     """The row of each number, and the numbers of which pages contradict each other."""
+
+    def place(told):
+        # Of one time as few as possible contradict each other.
+        at, row = told
+        is_delivered = row.state == "delivered"
+        return at, is_delivered, is_delivered and row.response == NO_RESPONSE
+
     merged, contradictions = {}, []
-    for _, _, _, rows in sorted(pages, key=lambda page: page[0]):
-        for row in rows:
-            other = merged.setdefault(row.number, row)
-            both = other.state == row.state == "delivered"
-            # Links are not signed: anybody may have changed one.
-            if row.digest != other.digest or both and row.leaf != other.leaf:
-                contradictions.append(row.number)
-            if other.state != "delivered":
-                merged[row.number] = row
+    for _, row in sorted(((page[0], row) for page in pages for row in page[3]), key=place):
+        other = merged.setdefault(row.number, row)
+        # Links are not signed: anybody may have changed one.
+        if row.digest != other.digest or other.state == "delivered" and not remains(row, other):
+            contradictions.append(row.number)
+        if other.state != "delivered":
+            merged[row.number] = row
     return [merged[number] for number in sorted(merged)], sorted(contradictions)
+
+
+def remains(row, delivered):
+    """Whether a row may be told later of what was delivered: nothing changes, but an answer may be forgotten."""
+    same = (row.state, row.ending) == (delivered.state, delivered.ending)
+    return same and row.response in (NO_RESPONSE, delivered.response)
 
 
 def overtaken(requests, first, last):
@@ -329,7 +386,7 @@ def audit_between(former, checkpoint, rows, numbers, digests):
     return other if other.first <= (broken.first - 1 if certain else broken.last) else broken
 
 
-def check_signed(chain, pages, contradictions):
+def check_signed(chain, pages, rows, contradictions):
     """Raises Fault where receipts or pages leave nothing to go by."""
     _, base, checkpoints, contradiction = chain
     first, last = base[0] + 1, checkpoints[-1][0]
@@ -344,11 +401,15 @@ def check_signed(chain, pages, contradictions):
     for number in contradictions:
         if first <= number <= last:
             raise Fault(number, number, "pages-contradict")
+    own = slice(bisect.bisect_left(rows, first), bisect.bisect(rows, last))
+    if not rows[own] and rows[own.stop:]:
+        raise Fault(first, last, "chain-not-in-ledger", next=rows[own.stop])
 
 
 def audit(chain, pages, rows, contradictions, requests):
     """The counts of a chain's numbers; Fault for the first that does not hold."""
-    check_signed(chain, pages, contradictions)
+    row_numbers = [row.number for row in rows]
+    check_signed(chain, pages, row_numbers, contradictions)
     _, base, checkpoints, _ = chain
     first, last = base[0] + 1, checkpoints[-1][0]
     late = overtaken(requests, first, last)
@@ -356,7 +417,7 @@ def audit(chain, pages, rows, contradictions, requests):
     for number, digest in requests:
         if first <= number <= last:
             digests.setdefault(number, []).append(digest)
-    arrived_numbers, row_numbers = sorted(digests), [row.number for row in rows]
+    arrived_numbers = sorted(digests)
 
     def between(numbers, former, checkpoint):
         return slice(bisect.bisect(numbers, former[0]), bisect.bisect(numbers, checkpoint[0]))
@@ -402,22 +463,25 @@ def run(given):
     ring = json.loads(read(given.keys))["keys"]
     known = unproven("keys", None, known_keys, ring, given.pin)
     lane, pages = read_ledger(read_lines(given.ledger), known)
-    receipts = read_receipts(read(given.receipts), lane, known)
+    receipts = read_receipts(read(given.receipts), lane, known, given)
     lines = [arrived(line, lane, given.upstream, given.strip_path.rstrip("/")) for line in read_lines(given.requests)]
     requests = [line for line in lines if line is not None]
     found = {"holds": True, "client": lane[0], "lane": lane[1], "chains": []}
     rows, contradictions = merge(pages)
     counts, inside = {}, 0
-    for chain in chains(receipts, lane, given.begin):
-        first, last = chain[1][0] + 1, chain[2][-1][0]
-        found["chains"].append({"incarnation": chain[0], "first": first, "last": last})
-        try:
+    ordered = chains(receipts, lane, given.begin)
+    try:
+        # Links that differ say more of the same receipts, and which number it is.
+        if not any(contradiction for _, _, _, contradiction in ordered):
+            two_histories(receipts)
+        for chain in ordered:
+            first, last = chain[1][0] + 1, chain[2][-1][0]
+            found["chains"].append({"incarnation": chain[0], "first": first, "last": last})
             for name, count in audit(chain, pages, rows, contradictions, requests).items():
                 counts[name] = counts.get(name, 0) + count
-        except Fault as fault:
-            found.update(holds=False, reason=fault.reason, first=fault.first, last=fault.last)
-            return {**found, **({} if fault.behind is None else {"behind": fault.behind})}
-        inside += sum(first <= number <= last for number, _ in requests)
+            inside += sum(first <= number <= last for number, _ in requests)
+    except Fault as fault:
+        return {**found, "holds": False, "reason": fault.reason, "first": fault.first, "last": fault.last, **fault.more}
     counts.update(notCovered=len(requests) - inside, skipped=len(lines) - len(requests))
     receipt, said = sorted(receipts, key=lambda one: one[1]["at"])[-1]
     kid = json.loads(decode(receipt["jws"].split(".")[0]))["kid"]
@@ -429,8 +493,8 @@ def words(found):
     name = f"{found['client']}/{found['lane']}"
     if not found["holds"]:
         numbers = f"{found['first']}" if found["first"] == found["last"] else f"{found['first']} to {found['last']}"
-        behind = f", behind {found['behind']}" if "behind" in found else ""
-        return f"does not hold: {name}, {numbers}: {found['reason']}{behind}"
+        more = "".join(f", {word} {found[word]}" for word in ("behind", "next", "group") if word in found)
+        return f"does not hold: {name}, {numbers}: {found['reason']}{more}"
     ranges = ", ".join(f"{chain['first']} to {chain['last']}" for chain in found["chains"])
     left = {"client", "lane", "chains", "holds"}
     return f"holds: {name}, {ranges}; " + ", ".join(f"{key} {found[key]}" for key in found if key not in left)

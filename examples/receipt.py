@@ -161,7 +161,9 @@ def verify(receipt, keys, items, trusted):
     known = trusted_keys(keys, trusted)
     name = json.loads(decode(receipt["jws"].split(".")[0])).get("kid")
     if name not in known:
-        raise Wrong(f"nobody who is trusted has signed the key {name}")
+        raise Wrong(
+            f"it is signed by the key {name}, which is none that is trusted: if the relay has made new keys since,"
+            " fetch /.well-known/waystation/keys again")
     said = payload(receipt["jws"], known[name], "waystation-receipt+jws")
     if encode(root(receipt, said["size"])) != said["root"]:
         raise Wrong("the head of the lane is not under the root that was signed")

@@ -7,7 +7,7 @@ extension EndToEnd {
   @Suite("Audits of lanes", .serialized, .ofNoStore)
   struct LaneAudits {
     /// Numbers 3 to 12: 6 given up, receipts of 5, 8 and 12.
-    private static func files() throws -> AuditFiles {
+    static func files() throws -> AuditFiles {
       var files = try AuditFiles(begin: 3)
       files.take(.delivered, requests: 1)
       files.take(.delivered, requests: 2)
@@ -27,7 +27,7 @@ extension EndToEnd {
     }
 
     /// Both say the same, word for word.
-    private func verdict(
+    func verdict(
       _ files: AuditFiles, _ more: String..., ends ending: Int32
     ) async throws -> [String: Any] {
       let (command, example) = try await files.audit(more)

@@ -25,6 +25,9 @@ extension LaneAudit {
     /// The first number of which receipts have different links.
     let contradiction: Int64?
 
+    /// Whether receipts have different links of one number, or different begins.
+    package var isContradicted: Bool { contradiction != nil }
+
     /// The numbers that are audited.
     package var numbers: SequenceRange {
       SequenceRange(first: base.number + 1, last: checkpoints[checkpoints.count - 1].number)

@@ -48,10 +48,14 @@ package struct LaneAudit: Sendable {
     package enum Reason: String, Sendable, CaseIterable {
       /// Two receipts have different links of one number.
       case receiptsContradict = "receipts-contradict"
+      /// Receipts of one store cannot all be true, so that the relay has signed two histories.
+      case twoHistories = "two-histories"
       /// No page of the ledger speaks for it.
       case noPage = "no-page"
       /// Two pages say different things of it that cannot both be true.
       case pagesContradict = "pages-contradict"
+      /// The ledger has no row of the whole chain, and goes on behind it.
+      case chainNotInLedger = "chain-not-in-ledger"
       /// The ledger leads to no receipt, and has another item than the upstream got.
       case changedInLedger = "changed-in-ledger"
       /// The ledger has no row of it, though the receipts or the upstream show that there was one.
@@ -78,12 +82,21 @@ package struct LaneAudit: Sendable {
     package var reason: Reason
     /// The number that came before it, for ``Reason/anotherOrder``.
     package var behind: Int64?
+    /// The number with which the ledger goes on, for ``Reason/chainNotInLedger``.
+    package var next: Int64?
+    /// The number of the commit that has two histories, for ``Reason/twoHistories``.
+    package var group: Int64?
 
     /// Puts a fault together.
-    package init(_ numbers: SequenceRange, _ reason: Reason, behind: Int64? = nil) {
+    package init(
+      _ numbers: SequenceRange, _ reason: Reason, behind: Int64? = nil, next: Int64? = nil,
+      group: Int64? = nil
+    ) {
       self.numbers = numbers
       self.reason = reason
       self.behind = behind
+      self.next = next
+      self.group = group
     }
 
     init(_ number: Int64, _ reason: Reason, behind: Int64? = nil) {
@@ -112,8 +125,8 @@ package struct LaneAudit: Sendable {
   /// Audits the numbers of one chain.
   ///
   /// First come faults that leave nothing to go by: receipts that contradict each other, numbers
-  /// of which the ledger was not shown, pages that contradict each other. Else it is the lowest
-  /// number that fails.
+  /// of which the ledger was not shown, pages that contradict each other, a chain without a row.
+  /// Else it is the lowest number that fails.
   package func verdict(on chain: Chain) -> Verdict {
     let numbers = chain.numbers
     if let number = chain.contradiction { return .fails(Fault(number, .receiptsContradict)) }
@@ -121,6 +134,9 @@ package struct LaneAudit: Sendable {
     let contradiction = contradictions.first { $0 >= numbers.first }
     if let contradiction, contradiction <= numbers.last {
       return .fails(Fault(contradiction, .pagesContradict))
+    }
+    if let next = firstRow(behind: numbers), rows(in: numbers).isEmpty {
+      return .fails(Fault(numbers, .chainNotInLedger, next: next))
     }
     let overtaken = firstOvertaken(in: numbers)
     var former = chain.base
@@ -171,6 +187,11 @@ extension LaneAudit {
     let arrivals = evidence.arrivals
     let start = arrivals.firstPlace { $0.number >= numbers.first }
     return arrivals[start..<arrivals.firstPlace { $0.number > numbers.last }]
+  }
+
+  /// The first number behind some that has a row.
+  private func firstRow(behind numbers: SequenceRange) -> Int64? {
+    evidence.rows[evidence.rows.firstPlace { $0.number > numbers.last }...].first?.number
   }
 
   /// The first number for which no page speaks.

@@ -25,6 +25,9 @@ package struct LaneEvidence: Sendable {
       return bytes
     }
 
+    /// What stands for a digest that there is none of.
+    static let none = Digest(LedgerEntry.noDigest)
+
     static func == (left: Digest, right: Digest) -> Bool { left.parts == right.parts }
   }
 
@@ -36,6 +39,17 @@ package struct LaneEvidence: Sendable {
       let status: Int
       let response: Digest
       let at: WallTime
+
+      /// Whether it says of its answer what it is.
+      var hasResponse: Bool { response != Digest.none }
+
+      /// Whether it is what an honest relay may say of another ending later.
+      ///
+      /// One that makes no receipts forgets the answer with its envelope.
+      func remains(of former: Ending) -> Bool {
+        state == former.state && status == former.status && at == former.at
+          && (response == former.response || !hasResponse)
+      }
     }
 
     let number: Int64
@@ -49,12 +63,20 @@ package struct LaneEvidence: Sendable {
 
     var isDelivered: Bool { ending?.state == .delivered }
 
-    /// Whether no honest relay says both.
+    /// The place among rows of one time, so that none contradicts another without need.
+    fileprivate var rank: Int {
+      guard let ending, isDelivered else { return 0 }
+      return ending.hasResponse ? 1 : 2
+    }
+
+    /// Whether no honest relay says this once it has said another.
     ///
     /// What waits ends, and what was not delivered may be put back in line. What was delivered
     /// stays so. Links are not signed: anybody may have changed one.
-    func contradicts(_ other: Row) -> Bool {
-      digest != other.digest || isDelivered && other.isDelivered && ending != other.ending
+    fileprivate func contradicts(earlier other: Row) -> Bool {
+      guard digest == other.digest else { return true }
+      guard let former = other.ending, other.isDelivered else { return false }
+      return ending.map { !$0.remains(of: former) } ?? true
     }
   }
 
@@ -107,12 +129,12 @@ package struct LaneEvidence: Sendable {
   /// Puts the rows in order, one for each number, and says of which numbers pages contradict each
   /// other.
   ///
-  /// Where pages overlap, the one that was signed later says how a number ended; but a delivery
-  /// that any of them tells of has to be at the upstream.
+  /// Where pages overlap, the one that was signed later says how a number ended, up to the first
+  /// that tells of a delivery: that has to be at the upstream, whatever is said later.
   mutating func merge() -> [Int64] {
     rows.sort {
-      ($0.number, $0.told.millisecondsSinceEpoch, $0.page)
-        < ($1.number, $1.told.millisecondsSinceEpoch, $1.page)
+      ($0.number, $0.told.millisecondsSinceEpoch, $0.rank, $0.page)
+        < ($1.number, $1.told.millisecondsSinceEpoch, $1.rank, $1.page)
     }
     var contradictions: [Int64] = []
     var end = 0
@@ -123,7 +145,7 @@ package struct LaneEvidence: Sendable {
         end += 1
         continue
       }
-      if rows[end - 1].contradicts(row), contradictions.last != row.number {
+      if row.contradicts(earlier: rows[end - 1]), contradictions.last != row.number {
         contradictions.append(row.number)
       }
       if !rows[end - 1].isDelivered { rows[end - 1] = row }

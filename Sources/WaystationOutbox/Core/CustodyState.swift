@@ -37,14 +37,8 @@ struct CustodyState: Sendable {
   /// The number of a commit that is not what another receipt of the same store says of it; nil if
   /// there is none.
   func fork(with receipt: SignedReceipt, _ hash: ReceiptHash) -> Int64? {
-    for known in receipts.values.map(\.signed) where known.store == receipt.store {
-      if known.group == receipt.group, known.text.payload != receipt.text.payload {
-        return known.group
-      }
-      let (former, later) = known.group < receipt.group ? (known, receipt) : (receipt, known)
-      if former.group + 1 == later.group, later.former != hash(former.text.payload) {
-        return former.group
-      }
+    for known in receipts.values {
+      if let group = known.signed.fork(with: receipt, hash) { return group }
     }
     return nil
   }

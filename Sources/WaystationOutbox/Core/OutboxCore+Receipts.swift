@@ -156,11 +156,7 @@ extension OutboxCore {
       return .relayBehind(receipted: UInt64(ours.last), relay: UInt64(theirs.last))
     }
     if let fork { return fork }
-    guard known.signed.store == receipt.store else { return nil }
-    // The lane's head stands in the commit that made it, and a later one has a higher number.
-    let former = known.signed.group
-    let isRight = theirs.last == ours.last ? receipt.group == former : receipt.group > former
-    return isRight ? nil : .forked(group: receipt.group)
+    return receipt.isOutOfOrder(with: known.signed) ? .forked(group: receipt.group) : nil
   }
 
   /// The first receipt of a lane, or the first one since the device lost sight of its chain.

@@ -60,6 +60,8 @@ struct AuditReport {
     json.member("first", fault.numbers.first)
     json.member("last", fault.numbers.last)
     if let behind = fault.behind { json.member("behind", behind) }
+    if let next = fault.next { json.member("next", next) }
+    if let group = fault.group { json.member("group", group) }
   }
 
   private func writeCounts(to json: inout JSONWriter) {
@@ -150,10 +152,16 @@ struct AuditReport {
   private static func sentence(_ fault: LaneAudit.Fault) -> String {
     switch fault.reason {
     case .receiptsContradict: "two receipts of one chain contradict each other"
+    case .twoHistories:
+      "receipts that end there cannot both be true: the relay has signed two histories of its"
+        + " commit \(fault.group ?? 0). One that was put back to an old backup does so, too"
     case .noPage:
       "no page of the ledger speaks for it; ask the relay for the ledger from there on, or begin"
         + " behind a receipt by --from"
-    case .pagesContradict: "two pages of the ledger contradict each other"
+    case .pagesContradict:
+      "two pages of the ledger contradict each other: they have different items, or one takes back"
+        + " the delivery that an earlier one tells of"
+    case .chainNotInLedger: chainNotInLedger(fault)
     case .changedInLedger:
       "the ledger does not lead to the receipt, and has another item than the upstream got"
     case .leftOutOfLedger:
@@ -174,6 +182,12 @@ struct AuditReport {
     case .notInLedger: "the upstream got a request that neither ledger nor receipt has"
     case .anotherOrder: "it came at the upstream behind number \(fault.behind ?? 0)"
     }
+  }
+
+  private static func chainNotInLedger(_ fault: LaneAudit.Fault) -> String {
+    "the ledger has no row of that chain, and begins at number \(fault.next ?? 0) behind it. If the"
+      + " lane was no evidence lane before that, begin with --from \(fault.numbers.last + 1), or"
+      + " leave that chain's receipts out; if it was one, the relay has dropped the rows"
   }
 }
 

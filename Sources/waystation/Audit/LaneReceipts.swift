@@ -5,17 +5,23 @@ import WaystationOutbox
 
 /// The receipts of a lane, verified.
 struct LaneReceipts {
-  /// What they say of the lane: at least one.
-  private(set) var heads: [LaneHead] = []
+  /// They, at least one.
+  private(set) var signed: [SignedReceipt] = []
   /// The one that was signed last.
   private(set) var newest: SignedReceipt?
+  /// A lane of which the file has a receipt as well.
+  private var other: String?
   private let lane: LaneName
   private let keys: TrustedKeys
 
   /// Reads a file: one receipt, an answer that has some, or one of these on each line.
   ///
   /// Those of other lanes are left out.
-  init(reading path: String, of lane: LaneName, _ keys: TrustedKeys) throws(AuditTrouble) {
+  ///
+  /// - Parameter ledger: The file that says which lane it is.
+  init(
+    reading path: String, of lane: LaneName, in ledger: String, _ keys: TrustedKeys
+  ) throws(AuditTrouble) {
     self.lane = lane
     self.keys = keys
     let bytes = try AuditFile.read(path)
@@ -26,8 +32,21 @@ struct LaneReceipts {
         try take(value, place, path)
       }
     }
-    guard !heads.isEmpty else {
-      throw .unreadable("\(path) has no receipt of \(lane.client)/\(lane.lane)")
+    guard signed.isEmpty else { return }
+    throw .unreadable(
+      "\(ledger) is the ledger of \(lane.client)/\(lane.lane), and \(path) has no receipt of that"
+        + " lane" + (other.map { ", but of \($0)" } ?? ""))
+  }
+
+  /// What they say of the lane.
+  var heads: [LaneHead] {
+    signed.map { LaneHead(lane: lane, first: $0.first, chain: $0.chain) }
+  }
+
+  /// Why not all of them can be true; nil if they can.
+  var fault: LaneAudit.Fault? {
+    SignedReceipt.contradiction(among: signed, ReceiptDesk.hash).map {
+      LaneAudit.Fault($0.numbers, .twoHistories, group: $0.group)
     }
   }
 
@@ -58,9 +77,12 @@ struct LaneReceipts {
     guard let text = try? value["jws"]?.string() else {
       throw .unreadable("\(path): number \(place) of it is no receipt")
     }
-    guard (try? value["client"]?.string()) == lane.client,
-      (try? value["lane"]?.string()) == lane.lane
-    else { return }
+    let name = LaneName(
+      client: (try? value["client"]?.string()) ?? "", lane: (try? value["lane"]?.string()) ?? "")
+    guard name == lane else {
+      other = other ?? "\(name.client)/\(name.lane)"
+      return
+    }
     func unproven(_ words: String) -> AuditTrouble { .unproven(.receipt, place: place, words) }
     guard SignedText(text, type: SignedReceipt.type) != nil else {
       throw unproven("it is not signed as a receipt is")
@@ -72,7 +94,7 @@ struct LaneReceipts {
     guard receipt.isUnderRoot(ReceiptDesk.hash) else {
       throw unproven("the head of the lane is not under the root that was signed")
     }
-    heads.append(LaneHead(lane: lane, first: receipt.first, chain: receipt.chain))
+    signed.append(receipt)
     if newest.map({ $0.atMs <= receipt.atMs }) ?? true { newest = receipt }
   }
 }

@@ -33,11 +33,16 @@ struct AuditFiles {
   var requests: [Line] = []
   /// What each page speaks for.
   var pages: [SequenceRange] = []
+  /// When the pages were signed.
+  var pagesAt = Self.time
+  /// The receipts that are signed by a relay that was put back: by their places, and how many
+  /// receipts it has then.
+  var restored: [Int: Int] = [:]
   /// Changes the text of a file before it is written.
   var edits: [String: @Sendable (String) -> String] = [:]
   private(set) var chain: LaneChain
   static let hash = ReceiptDesk.hash
-  private static let time = WallTime(millisecondsSinceEpoch: 1_793_383_200_123)
+  static let time = WallTime(millisecondsSinceEpoch: 1_793_383_200_123)
 
   init(begin: Int64 = 1) throws {
     folder = try TemporaryFolder()
@@ -148,7 +153,7 @@ struct AuditFiles {
       #""client":"till-1","lane":"sälés/1","first":\#(numbers.first),"last":\#(numbers.last)"#
     let payload =
       #"{"iss":"https://relay.example","store":"010203",\#(range),"size":\#(entries.count),"#
-      + #""root":"\#(root)","at":\#(Self.time.millisecondsSinceEpoch)}"#
+      + #""root":"\#(root)","at":\#(pagesAt.millisecondsSinceEpoch)}"#
     let jws = signing.pages.sign(type: pageType, payload: Array(payload.utf8))
     return (entries.map(Self.line) + [#"{\#(range),"jws":"\#(jws)"}"#]).joined(separator: "\n")
   }
@@ -162,7 +167,9 @@ struct AuditFiles {
       json.member("state", row.ending?.state.rawValue ?? "waiting")
       guard let ending = row.ending else { return }
       if ending.status > 0 { json.member("status", ending.status) }
-      json.member("response", Base64URL.encode(ending.responseDigest))
+      if ending.responseDigest != LedgerEntry.noDigest {
+        json.member("response", Base64URL.encode(ending.responseDigest))
+      }
       json.member("endedAt", ending.at.millisecondsSinceEpoch)
     }
     return String(decoding: json.finish(), as: UTF8.self)
@@ -185,12 +192,24 @@ struct AuditFiles {
     (pages.isEmpty ? [numbers] : pages).map(page).joined(separator: "\n")
   }
 
+  /// The relay's keys, as the auditor has them.
+  var keys: String { String(decoding: shown.jwks, as: UTF8.self) }
+
+  /// The receipts, each on a line.
+  private var receipts: String {
+    var marks: [ReceiptMark?] = [nil]
+    return heads.enumerated().map { place, head in
+      var mark = marks[restored[place] ?? place]
+      defer { marks.append(mark) }
+      return receipt(head, &mark)
+    }.joined(separator: "\n")
+  }
+
   /// Writes the files.
   func write() throws {
-    var mark: ReceiptMark?
     let texts = [
-      "keys.json": String(decoding: shown.jwks, as: UTF8.self),
-      "receipts": heads.map { receipt($0, &mark) }.joined(separator: "\n"),
+      "keys.json": keys,
+      "receipts": receipts,
       "ledger": ledger,
       "requests": try requests.map(line).joined(separator: "\n"),
     ]

@@ -78,12 +78,14 @@ struct AuditedLane {
 
   // MARK: - Auditing it
 
-  /// All of it, as evidence.
-  func add(to evidence: inout LaneEvidence) {
+  /// All of it, as evidence, with pages that were signed so many milliseconds later.
+  func add(to evidence: inout LaneEvidence, after milliseconds: Int64 = 0) {
+    let time = WallTime(
+      millisecondsSinceEpoch: Self.time.millisecondsSinceEpoch + milliseconds)
     for page in pages.isEmpty ? [numbers] : pages {
       evidence.add(
         rows.filter { page.first <= $0.number && $0.number <= page.last }, speakingFor: page,
-        at: Self.time)
+        at: time)
     }
     for request in requests { evidence.add(request: request.number, request.digest) }
   }
