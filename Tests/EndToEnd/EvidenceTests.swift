@@ -143,6 +143,36 @@ extension EndToEnd {
       #expect(process.output.hasPrefix("holds: till-1/sales, numbers 1 to 3"), "\(process.output)")
     }
 
+    @Test("what had failed and was put back in line holds, by pages from before and after")
+    func putBack() async throws {
+      upstream.behave { _ in .answer(422) }
+      try await relay.start()
+      let device = relay.device("till-1")
+      _ = try await device.post(sale(1))
+      _ = try await ledger(shows: ["failed"])
+      let lane = "/v1/clients/till-1/lanes/sales"
+      let before = try await device.get("\(lane)/ledger").body
+      upstream.behave { _ in .answer(200) }
+      let requeued = try await device.request("POST", "/v1/clients/till-1/envelopes/k-1/requeue")
+      #expect(requeued.status == 200, "\(requeued)")
+      _ = try await ledger(shows: ["delivered"])
+      let after = try await device.get("\(lane)/ledger").body
+      let record = try await upstream.received(count: 2).map { try $0.recorded() }
+      let files = [
+        "ledger": String(decoding: after + before, as: UTF8.self),
+        "receipts": String(decoding: try await device.get("\(lane)/receipt").body, as: UTF8.self),
+        "keys": String(
+          decoding: try await device.get("/.well-known/waystation/keys").body, as: UTF8.self),
+        "requests": record.joined(separator: "\n"),
+      ]
+      for (name, text) in files { try folder.write("\(name).json", text) }
+      let audit = try ChildProcess(
+        Waystation.path,
+        ["audit-lane"] + files.keys.flatMap { ["--\($0)", "\(folder.path)/\($0).json"] })
+      #expect(try await audit.ending() == .exit(0), "\(audit.output)\(audit.errors)")
+      #expect(audit.output.contains("delivered 1,") && audit.output.contains("requests: 1"))
+    }
+
     @Test("what no receipt could cover is refused, with the field and the fix")
     func refused() async throws {
       try await relay.start()
