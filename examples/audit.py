@@ -273,7 +273,7 @@ def chains(receipts, lane, begin):
         checkpoints = [(number, link) for number, link in links.items() if number > base[0]]
         found.append((incarnation, base, checkpoints, contradiction))
     if not found:
-        raise ValueError(f"no receipt ends at {(begin or 1) - 1}, so the audit cannot begin with {begin or 1}")
+        raise ValueError(f"no receipt goes as far as {begin}, so the audit cannot begin with it")
     return sorted(found, key=lambda chain: (chain[1][0], chain[2][-1][0]))
 
 

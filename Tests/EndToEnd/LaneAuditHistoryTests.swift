@@ -174,7 +174,12 @@ extension EndToEnd.LaneAudits {
     #expect(words.contains("--from 3"), "\(words)")
     let later = try await self.verdict(files, "--from", "3", ends: 0)
     #expect(later["delivered"] as? Int == 4 && later["notCovered"] as? Int == 2)
-    files.heads.removeFirst()
+    let second = files.heads.dropFirst()
+    files.heads = earlier.heads
+    for answer in [try await files.audit(["--from", "3"])].flatMap({ [$0.command, $0.example] }) {
+      #expect(answer.ending == .exit(2) && answer.errors.contains("goes as far as 3"), "\(answer)")
+    }
+    files.heads = Array(second)
     #expect(try await self.verdict(files, ends: 0)["notCovered"] as? Int == 2)
   }
 

@@ -40,9 +40,11 @@ enum AuditLaneCommand {
     do throws(LaneAudit.NoReceiptBefore) {
       chains = try LaneAudit.chains(of: receipts.heads, from: order.from, ReceiptDesk.hash)
     } catch {
+      let isBehindAll = receipts.heads.allSatisfy { $0.chain.last < error.number }
       throw .unreadable(
-        "no receipt in \(order.receipts) ends at \(error.number - 1), so the audit cannot begin"
-          + " with \(error.number)")
+        "no receipt in \(order.receipts) "
+          + (isBehindAll ? "goes as far as \(error.number)" : "ends at \(error.number - 1)")
+          + ", so the audit cannot begin with \(error.number)")
     }
     var report = AuditReport(
       lane: lane, signature: receipts.newest.map { AuditReport.Signature($0, order.pin) },
