@@ -292,6 +292,11 @@ def link_of(former, row):
     return sha256(b"\1" + former + u64(row.number) + row.digest)
 
 
+# How long after a delivery a page may be signed that does not tell of it, in milliseconds: it was read
+# before, and the clocks of several relays are not one.
+CLOCKS_APART = 60_000
+
+
 def merge(pages):
     """The row of each number, and the numbers of which pages contradict each other."""
 
@@ -302,18 +307,20 @@ def merge(pages):
         return at, is_delivered, is_delivered and row.response == NO_RESPONSE
 
     merged, contradictions = {}, []
-    for _, row in sorted(((page[0], row) for page in pages for row in page[3]), key=place):
+    for at, row in sorted(((page[0], row) for page in pages for row in page[3]), key=place):
         other = merged.setdefault(row.number, row)
         # Links are not signed: anybody may have changed one.
-        if row.digest != other.digest or other.state == "delivered" and not remains(row, other):
+        if row.digest != other.digest or other.state == "delivered" and not remains(row, other, at):
             contradictions.append(row.number)
         if other.state != "delivered":
             merged[row.number] = row
     return [merged[number] for number in sorted(merged)], sorted(contradictions)
 
 
-def remains(row, delivered):
-    """Whether a row may be told later of what was delivered: nothing changes, but an answer may be forgotten."""
+def remains(row, delivered, at):
+    """Whether a row may be told at this time of what was delivered: nothing changes, but an answer may be forgotten."""
+    if row.state != "delivered":
+        return at <= delivered.ending[-1] + CLOCKS_APART
     same = (row.state, row.ending) == (delivered.state, delivered.ending)
     return same and row.response in (NO_RESPONSE, delivered.response)
 

@@ -78,7 +78,7 @@ extension EndToEnd.LaneAudits {
     arguments: Said.undelivered + Said.otherDeliveries)
   func takenBack(_ later: Said) async throws {
     let waiting = Said.undelivered[0]
-    let files = try files([(waiting, .delivered), (.delivered, later)], apart: 1)
+    let files = try files([(waiting, .delivered), (.delivered, later)], apart: 60_001)
     let verdict = try await verdict(files, ends: 1)
     #expect(verdict["reason"] as? String == "pages-contradict")
     #expect(verdict["first"] as? Int == 2 && verdict["last"] as? Int == 2)
@@ -88,6 +88,13 @@ extension EndToEnd.LaneAudits {
   func answerMadeUp() async throws {
     let files = try files([(.withoutAnswer, .delivered)], apart: 1)
     #expect(try await verdict(files, ends: 1)["reason"] as? String == "pages-contradict")
+  }
+
+  @Test("a page that was read just before a delivery, and signed just after, takes nothing back")
+  func justBefore() async throws {
+    let pairs = Said.undelivered.map { (earlier: Said.delivered, later: $0) }
+    let verdict = try await verdict(files(pairs, apart: 60_000), ends: 0)
+    #expect(verdict["delivered"] as? Int == 4)
   }
 
   @Test("of two pages of one time either may be the earlier one")

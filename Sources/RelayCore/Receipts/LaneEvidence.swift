@@ -76,9 +76,17 @@ package struct LaneEvidence: Sendable {
     fileprivate func contradicts(earlier other: Row) -> Bool {
       guard digest == other.digest else { return true }
       guard let former = other.ending, other.isDelivered else { return false }
-      return ending.map { !$0.remains(of: former) } ?? true
+      guard let ending, isDelivered else {
+        return told > former.at.adding(milliseconds: LaneEvidence.clocksApartMs)
+      }
+      return !ending.remains(of: former)
     }
   }
+
+  /// How long after a delivery a page may be signed that does not tell of it, in milliseconds.
+  ///
+  /// A page is read a moment before it is signed, and the clocks of several relays are not one.
+  package static let clocksApartMs: Int64 = 60_000
 
   /// A request that came at the upstream.
   struct Arrival: Sendable {

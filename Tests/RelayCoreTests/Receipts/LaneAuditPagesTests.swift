@@ -12,7 +12,7 @@ struct LaneAuditPagesTests {
     AuditedLane.ending(.delivered), AuditedLane.ending(.delivered, status: 201), noAnswer,
   ]
 
-  /// What comes of pages that say this of one number, each a time after the first.
+  /// What comes of pages that say this of one number, each so many long times after the first.
   private func isHonest(_ said: [(ending: LedgerEntry.Ending?, at: Int64)]) throws -> Bool {
     var lane = AuditedLane()
     lane.take(nil, requests: 1)
@@ -20,7 +20,7 @@ struct LaneAuditPagesTests {
     var evidence = LaneEvidence()
     for (ending, time) in said {
       lane.rows[0].ending = ending
-      lane.add(to: &evidence, after: time)
+      lane.add(to: &evidence, after: time * (LaneEvidence.clocksApartMs + 1))
     }
     switch try AuditedLane.verdict(lane.heads, evidence) {
     case .holds: return true
