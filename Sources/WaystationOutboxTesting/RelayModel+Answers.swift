@@ -98,6 +98,7 @@ extension RelayModel {
           json.member("key", head.key)
           json.member("reason", "the upstream answered \(head.status ?? 0)")
           json.member("responseStatus", head.status ?? 400)
+          if let error = head.error { json.members(error) }
         }
       }
       json.member("waiting", lane.line.count)
@@ -128,7 +129,9 @@ extension RelayModel {
       if let status = envelope.status {
         json.member("responseStatus", status)
         json.memberObject("response") { json in
-          json.memberObject("headers") { _ in }
+          json.memberObject("headers") { json in
+            if envelope.error != nil { json.member("Content-Type", "application/json") }
+          }
           json.member("body", envelope.answer)
         }
       }

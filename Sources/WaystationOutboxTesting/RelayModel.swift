@@ -37,6 +37,11 @@ package struct RelayModel: Sendable {
     let expires: Bool
     /// What a receipt covers of it.
     var digest: [UInt8] = []
+
+    /// What the upstream says of a mistake; nil if its answer is no document that does.
+    var error: ErrorDocument? {
+      ErrorDocument(Array(answer.utf8), contentType: "application/json")
+    }
   }
 
   /// Where an envelope is.

@@ -4,6 +4,7 @@ import Testing
 extension EndToEnd {
   @Suite("Blocked lanes, as a device that checks in is told of them", .serialized)
   struct BlockedLanes {
+    private static let refusal = #"{"errorId": "E-17", "detail": "No stock."}"#
     private let upstream: TestUpstream
     private let relay: Relay
     private var device: Device { relay.device() }
@@ -12,7 +13,7 @@ extension EndToEnd {
       upstream = try TestUpstream { request in
         guard request.target == "/bad" else { return .answer(200) }
         let type = WireField(name: "Content-Type", value: "application/problem+json")
-        return .answer(409, fields: [type], body: Array(#"{"errorId": "E-17"}"#.utf8))
+        return .answer(409, fields: [type], body: Array(Self.refusal.utf8))
       }
       relay = try await Relay.started(upstream)
     }
@@ -54,6 +55,7 @@ extension EndToEnd {
         #expect(blockedBy["sequence"] as? Int == 1 && blockedBy["responseStatus"] as? Int == 409)
         #expect(blockedBy["reason"] as? String == "the upstream answered 409")
         #expect(blockedBy["errorId"] as? String == "E-17" && blockedBy["blockedAt"] is String)
+        #expect(blockedBy["errorMessage"] as? String == "No stock.")
         let client = try await device.get("/v1/clients/device-1").json()
         let needs = try #require(client["needsAttention"] as? [[String: Any]])
         let fix = needs[0]["fix"] as? String

@@ -156,6 +156,35 @@ extension EndToEnd {
       await outbox.close()
     }
 
+    @Test("a device has the upstream's own words for a refusal, by a relay and without one")
+    func upstreamWords() async throws {
+      let refusal = #"{"errorId": "negative", "message": "a sale cannot be negative"}"#
+      let stand = try OutboxStand { _ in
+        let type = WireField(name: "Content-Type", value: "application/json")
+        return .answer(422, fields: [type], body: Array(refusal.utf8))
+      }
+      try await stand.relay.start()
+      var settings = stand.settings()
+      settings.lanes["b", default: LaneSettings()].onRefusal = .skip
+      let outbox = try await Outbox.open(settings)
+      let wanted = RecordedError(id: "negative", message: "a sale cannot be negative")
+      let blocked = try await outbox.enqueue(Request("POST", "/sales"), Options(lane: Lane("a")))
+      #expect(try await outbox.item(blocked, "is blocked", where: \.isBlocked).lastError == wanted)
+      let skipped = try await outbox.enqueue(Request("POST", "/sales"), Options(lane: Lane("b")))
+      guard case .refused(let answer, let error)? = await outbox.outcome(of: skipped) else {
+        Issue.record("it was not refused")
+        return
+      }
+      #expect(answer?.body == Array(refusal.utf8) && error == wanted)
+      await outbox.close()
+      let folder = try TemporaryFolder()
+      let direct = try await Outbox.open(
+        OutboxStand.settings(folder, .direct(base: stand.upstream.url)))
+      let alone = try await direct.enqueue(Request("POST", "/sales"), Options(lane: Lane("a")))
+      #expect(try await direct.item(alone, "is blocked", where: \.isBlocked).lastError == wanted)
+      await direct.close()
+    }
+
     @Test("a large file arrives whole over a network that cuts each connection")
     func upload() async throws {
       let stand = try OutboxStand()
@@ -194,7 +223,7 @@ extension EndToEnd {
         OutboxStand.settings(folder, .direct(base: upstream.url)))
       let id = try await outbox.enqueue(
         Request("POST", "/1", .json("1")), Options(key: "key-1"))
-      let bad = try await outbox.enqueue(Request("POST", "/bad"), Options(lane: "a"))
+      let bad = try await outbox.enqueue(Request("POST", "/bad"), Options(lane: Lane("a")))
       #expect(await outbox.outcome(of: id)?.response?.body == Array("1".utf8))
       #expect(await outbox.words(of: [bad]) == ["refused status-422"])
       let keys = upstream.received.filter { $0.target == "/1" }.map { $0["Idempotency-Key"] }

@@ -33,27 +33,4 @@ struct RunTermsTests {
     #expect(problem?.kind == kind)
     if let field { #expect(problem?.field == field) }
   }
-
-  @Test("a problem document's errorId comes first, then its type, and nothing else counts")
-  func errorIDs() {
-    func find(_ body: String, type: String = "application/problem+json", cut: Bool = false)
-      -> String?
-    {
-      var headers = HeaderBlock()
-      headers.append(name: "content-type", value: type)
-      return UpstreamErrorID.find(
-        in: UpstreamResponse(
-          status: 409, headers: headers, body: Array(body.utf8), isTruncated: cut))
-    }
-    #expect(find(#"{"errorId": "E1", "type": "urn:x"}"#) == "E1")
-    let odd = "Application/Problem+JSON ; charset=utf-8"
-    #expect(find(#"{"type": "urn:x"}"#, type: odd) == "urn:x")
-    #expect(find(#"{"errorId": 7, "type": "urn:x"}"#) == "urn:x")
-    #expect(find(#"{"errorId": "", "type": "about:blank"}"#) == nil)
-    #expect(find(#"{"errorId": "E1"}"#, type: "application/json") == nil)
-    #expect(find(#"{"errorId": "E1"}"#, cut: true) == nil)
-    #expect(find("no json") == nil && find("[1]") == nil)
-    let long = String(repeating: "x", count: 257)
-    #expect(find(#"{"errorId": "\#(long)"}"#) == nil)
-  }
 }

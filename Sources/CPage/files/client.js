@@ -36,6 +36,7 @@ export function clientView(view) {
       h("ul", { class: "plain" }, needsAttention.map((item) => h("li", null,
         h("p", null, h("a", { href: storyLink(item.id) }, `Lane ${item.lane}`), " ",
           badge("blocked"), h("span", { class: "soft wrap" }, ` ${item.reason ?? ""}`)),
+        item.errorMessage && h("p", { class: "wrap" }, item.errorMessage),
         h("div", { class: "acts" },
           control({ name: "retry", id: item.id, client, lane: item.lane }),
           control({ name: "editBlocked", id: item.id }),

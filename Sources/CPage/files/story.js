@@ -72,8 +72,13 @@ const entry = (kind, when, what, rest, ...lines) => h("li", { class: kind },
   h("p", null, h("b", null, what), h("span", { class: "soft" }, rest)),
   lines.map((line) => line && h("p", { class: "wrap" }, line)));
 
+const upstreamWords = ({ errorId, errorMessage }) => [
+  errorId && `The upstream calls it ${errorId}.`,
+  errorMessage && `It says: ${errorMessage}`,
+];
+
 function timeline(envelope) {
-  const { attempts = [], attemptCount, acceptedAt, state, errorId, nextAttemptAt, from } = envelope;
+  const { attempts = [], attemptCount, acceptedAt, state, nextAttemptAt, from } = envelope;
   const left = attemptCount - attempts.length;
   return h("ol", { class: "timeline" },
     entry("done", acceptedAt, "Accepted", from && ` from ${from}`),
@@ -83,7 +88,7 @@ function timeline(envelope) {
     envelope.endedAt && endEntry(envelope),
     state === "blocked" && entry("bad now", undefined,
       "Its lane stands until somebody settles this", "",
-      errorId && `The upstream calls it ${errorId}.`),
+      ...upstreamWords(envelope)),
     nextAttemptAt && entry("now", nextAttemptAt, "Next attempt"));
 }
 

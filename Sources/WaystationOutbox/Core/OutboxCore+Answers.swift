@@ -264,8 +264,7 @@ extension OutboxCore {
     guard let key = ended.key, let item = try file.item(key: key),
       let kind = EndingKind(state: ended.state)
     else { return }
-    let error =
-      kind == .refused ? RecordedError.upstream(status: ended.status, reason: ended.reason) : nil
+    let error = kind == .refused ? ended.error : nil
     // It had been posted, and the answer to the post was lost.
     try endTold(
       try handOver(item, relayID: ids[item.id] ?? ""), kind, number: ended.sequence,

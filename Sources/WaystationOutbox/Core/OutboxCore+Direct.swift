@@ -110,7 +110,9 @@ extension OutboxCore {
       try again(item, response, at: now)
     default:
       state.sender.answered()
-      try refuse(item, by: .upstream, Self.error(of: response), response: kept(response))
+      let words = "The upstream answered \(response.status)."
+      try refuse(
+        item, by: .upstream, .upstream(response, reason: words), response: kept(response))
     }
   }
 
@@ -143,12 +145,5 @@ extension OutboxCore {
     return Response(
       status: response.status, headers: response.headers,
       body: Array(response.body.prefix(most)), isCut: true)
-  }
-
-  /// What is recorded with an item that the upstream has refused.
-  private static func error(of response: Response) -> RecordedError {
-    if let problem = RelayProblem(response) { return problem.error }
-    return RecordedError(
-      id: "status-\(response.status)", message: "The upstream answered \(response.status).")
   }
 }

@@ -133,12 +133,6 @@ extension OutboxCore {
 }
 
 extension RecordedError {
-  /// The upstream has refused it.
-  static func upstream(status: Int?, reason: String? = nil) -> RecordedError {
-    RecordedError(
-      id: status.map { "status-\($0)" } ?? "failed",
-      message: reason ?? "The upstream refused it.")
-  }
   /// What an item was to bring cannot be read any more.
   static func bodyLost(_ error: StoreError) -> RecordedError {
     RecordedError(id: "body-lost", message: error.description)

@@ -26,6 +26,11 @@ struct SyncAnswer: Sendable {
     let attempts: Int
     let status: Int?
     let response: Response?
+
+    /// What is recorded with it if the upstream has refused it.
+    var error: RecordedError {
+      response.map { .upstream($0, reason: reason) } ?? .upstream(status: status, words: reason)
+    }
   }
 
   /// An item behind which a lane stands.
@@ -154,11 +159,12 @@ struct SyncAnswer: Sendable {
   private static func blocker(_ value: JSONValue) throws(JSONError) -> Blocker {
     let object = try value.object()
     let status = try object["responseStatus"].map(int)
-    let reason = try object["reason"]?.string() ?? "the upstream refused it"
-    let id = try object["errorId"]?.string() ?? status.map { "status-\($0)" } ?? "refused"
+    let id = try object["errorId"]?.string()
+    let message = try object["errorMessage"]?.string()
+    let reason = try object["reason"]?.string()
     return Blocker(
       key: try object["key"]?.string(), sequence: try object["sequence"].map(number),
-      error: RecordedError(id: id, message: reason), status: status)
+      error: .upstream(id: id, status: status, words: message ?? reason), status: status)
   }
 
   /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).

@@ -86,6 +86,9 @@ struct ClientsCommand {
       context.say("")
       let id = SafeText.line(attention.text("id") ?? "?")
       context.say("\(id) needs you: \(SafeText.line(attention.text("reason") ?? "it is blocked"))")
+      if let words = attention.text("errorMessage") {
+        context.say("  the upstream says: \(SafeText.line(words))")
+      }
       context.say("  \(SafeText.line(attention.text("fix") ?? ""))")
       context.say(
         context.terminal.styled("  waystation envelopes show \(id)\(context.serverOption)", .faint))

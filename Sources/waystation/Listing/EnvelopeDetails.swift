@@ -64,6 +64,7 @@ struct EnvelopeDetails {
       ("on failure", envelope.text("onFailure") ?? ""),
       ("body", HumanText.bytes(envelope.number("bodyBytes"))),
       ("error id", envelope.text("errorId") ?? ""),
+      ("error", envelope.text("errorMessage") ?? ""),
     ]
   }
 

@@ -5,8 +5,8 @@ import RelayCore
 package struct BlockedEnvelope: Sendable {
   /// The envelope.
   package let summary: EnvelopeSummary
-  /// What the upstream calls the mistake; nil if it has no name, or was not looked up.
-  package var errorID: String?
+  /// What the upstream says of the mistake; nil if it says nothing, or was not looked up.
+  package var error: ErrorDocument?
   /// Since when the lane stands; nil if that is not known, or was not looked up.
   package var blockedAt: WallTime?
 
@@ -55,7 +55,7 @@ package struct BlockedEnvelope: Sendable {
     if let sequence = summary.terms.sequence { json.member("sequence", sequence) }
     if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
     json.member("reason", summary.fate.reason ?? Self.unknownReason)
-    if let errorID { json.member("errorId", errorID) }
+    if let error { json.members(error) }
     if let blockedAt { json.member("blockedAt", blockedAt) }
   }
 

@@ -29,8 +29,8 @@ package struct EnvelopeView: Sendable {
   private var replayOf: String?
   /// What keeps it waiting, if it is queued.
   package var hindrance: Hindrance?
-  /// The upstream's id of the error for which it refused the envelope; nil if it gave none.
-  package var errorID: String?
+  /// What the upstream said when it refused the envelope; nil if it did not, or said nothing.
+  package var error: ErrorDocument?
 
   /// Shows a record, with its attempts.
   ///
@@ -109,7 +109,7 @@ package struct EnvelopeView: Sendable {
       if summary.isInDoubt, state == .queued { json.member("inDoubt", true) }
       if let progress, state == .delivering { progress.write(to: &json) }
       if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
-      if let errorID { json.member("errorId", errorID) }
+      if let error { json.members(error) }
       json.member("bodyBytes", summary.bodyBytes)
     }
   }

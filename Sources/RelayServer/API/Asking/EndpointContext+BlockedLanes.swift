@@ -23,14 +23,14 @@ extension EndpointContext {
   }
 
   /// Those of these envelopes that block their lanes still; of the first of them with what the
-  /// upstream calls the mistake, and since when.
+  /// upstream says of the mistake, and since when.
   func blockedEnvelopes(_ ids: [EnvelopeID]) async throws(StoreError) -> [BlockedEnvelope] {
     guard !ids.isEmpty else { return [] }
     var blocked: [BlockedEnvelope] = []
     for summary in try await store.summaries(of: ids) where summary.fate.state == .blocked {
       var envelope = BlockedEnvelope(summary)
       if blocked.count < BlockedEnvelope.detailedMax {
-        envelope.errorID = await errorID(of: summary.id, .blocked)
+        envelope.error = await upstreamError(of: summary.id, .blocked)
         envelope.blockedAt = try await readableRecord(of: summary.id)?.lastAttemptEndedAt
       }
       blocked.append(envelope)

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import RelayCore
 
 extension EndpointContext {
@@ -51,7 +52,7 @@ extension EndpointContext {
       now: relay.now().wall)
     view.progress = progress
     view.trace = relay.dispatcher.tracer.traceID(of: record)
-    view.errorID = await errorID(of: record.id, record.state)
+    view.error = await upstreamError(of: record.id, record.state)
     if record.state == .queued { view.hindrance = await hindrance(of: record.entry) }
     return view
   }
@@ -104,7 +105,8 @@ extension EndpointContext {
       filter, after: serial, countMax: Self.errorLooksMax, looksMax: looksMax)
     var passed: [EnvelopeSummary] = []
     for summary in page.envelopes where passed.count < countMax {
-      if await errorID(of: summary.id, summary.fate.state) == wanted { passed.append(summary) }
+      let error = await upstreamError(of: summary.id, summary.fate.state)
+      if error?.id == wanted { passed.append(summary) }
     }
     if passed.count == countMax, let last = passed.last, last.fate.serial < page.scannedThrough {
       page.scannedThrough = last.fate.serial
@@ -117,13 +119,13 @@ extension EndpointContext {
   /// The most answers that are read for one page of a list.
   private static let errorLooksMax = 1000
 
-  /// The upstream's id of the error for which it refused an envelope in this state; nil if it was
-  /// not refused, the error has no id, or the store cannot be read just now.
-  func errorID(of id: EnvelopeID, _ state: EnvelopeState) async -> String? {
+  /// What the upstream said when it refused an envelope in this state; nil if it did not refuse it,
+  /// said nothing, or the store cannot be read just now.
+  func upstreamError(of id: EnvelopeID, _ state: EnvelopeState) async -> ErrorDocument? {
     guard state == .blocked || state == .failed, let answer = try? await store.response(id) else {
       return nil
     }
-    return UpstreamErrorID.find(in: answer)
+    return ErrorDocument(answer)
   }
 }
 
