@@ -231,6 +231,28 @@ extension EndToEnd {
       #expect(requests.map { $0["Waystation-Sequence"] } == ["1", "2", "3"])
     }
 
+    @Test("operators are shown which lanes are evidence lanes, and who signs with which key")
+    func shown() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      _ = try await device.post(batch: [sale(1), ["path": "/x", "lane": "free"]])
+      let keys = try await device.get("/.well-known/waystation/keys").json()
+      let kid = try #require((keys["keys"] as? [[String: Any]])?.last?["kid"] as? String)
+      let receipts = try await device.get("/status").json()["receipts"] as? [String: String]
+      #expect(receipts == ["issuer": "https://relay.example", "kid": kid])
+      for (path, name) in [("/v1/lanes", "lane"), ("/v1/clients/till-1", "name")] {
+        let lanes = try #require(try await device.get(path).json()["lanes"] as? [[String: Any]])
+        let marked = lanes.filter { $0["evidence"] as? Bool == true }
+        #expect(lanes.count == 2 && marked.map { $0[name] as? String } == ["sales"], "\(path)")
+      }
+      let listed = try await relay.command("lanes", "list")
+      #expect(listed.output.contains(", evidence "), "\(listed)")
+      let status = try await relay.command("status")
+      #expect(status.output.contains("https://relay.example, key \(kid)"), "\(status)")
+      let other = try await Relay.started(upstream)
+      #expect(try await other.device().get("/status").json()["receipts"] == nil)
+    }
+
     @Test("a client may not see another one's ledger, and no device can pretend to be in one")
     func others() async throws {
       try await relay.start()

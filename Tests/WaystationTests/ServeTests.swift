@@ -41,6 +41,20 @@ struct ServeTests {
     #expect(!summary.contains("hunter2"))
   }
 
+  @Test("the summary names the lanes that are evidence lanes, if there are any")
+  func evidence() {
+    var configuration = Configuration()
+    #expect(!CheckCommand.summary(of: configuration).contains("evidence"))
+    var rules = LaneRules()
+    rules.isEvidence = true
+    configuration.lanes = LaneRulesTable([
+      .init(pattern: "sales", value: rules), .init(pattern: "other", value: LaneRules()),
+      .init(pattern: "till-*", value: rules),
+    ])
+    let summary = CheckCommand.summary(of: configuration)
+    #expect(summary.contains("evidence  lanes sales, till-*\n"), "\(summary)")
+  }
+
   @Test("an address that is in use is told with the way out")
   func inUse() {
     let failure = ListenFailure(

@@ -37,6 +37,14 @@ struct StatusTextTests {
     #expect(before.first?.sentence.hasPrefix("since 2027-01-14 07:58 UTC: ") == true)
   }
 
+  @Test("who signs receipts is told where any are made")
+  func receipts() throws {
+    let receipts = #""receipts": {"issuer": "https://relay.example", "kid": "auylu0"}"#
+    let made = try lines("{\"needs\": [], \"upstreams\": [], \(receipts)}")
+    #expect(made.contains("receipts   https://relay.example, key auylu0"), "\(made)")
+    #expect(try !lines("{\"needs\": [], \"upstreams\": []}").contains("receipts"))
+  }
+
   @Test("an error that is told above is not told again, and an upstream without a probe waits")
   func upstreams() throws {
     let upstream = """

@@ -65,6 +65,7 @@ function laneCard(client, lane) {
       lane.head && [h("dt", null, "Head"),
         h("dd", null, h("a", { href: storyLink(lane.head) }, "its story"))],
       lane.order !== "strict" && [h("dt", null, "Order"), h("dd", null, "newest first")],
+      lane.evidence && [h("dt", null, "Evidence"), h("dd", null, "in a ledger")],
       lane.missing?.length > 0 && [
         h("dt", null, "Missing"), h("dd", null, lane.missing.map(stretchOf).join(", "))],
       ended && [h("dt", null, "Ended"), h("dd", null, ended)]),

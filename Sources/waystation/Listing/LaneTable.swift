@@ -12,7 +12,8 @@ struct LaneTable {
       : lane.has("paused") ? "paused" : lane.text("state") ?? Self.plainState(of: lane)
     let style: Terminal.Style? = state == "blocked" ? .bad : state == "paused" ? .warning : nil
     table.add(
-      .init("\(client ?? "?")/\(name ?? "?")", .bold), .init(state, style),
+      .init("\(client ?? "?")/\(name ?? "?")", .bold),
+      .init(lane.has("evidence") ? "\(state), evidence" : state, style),
       .init(HumanText.count(lane.number("waiting"))),
       .init(lane.text("head") ?? blocked?.text("envelope")), .init(blocked?.text("reason")))
   }

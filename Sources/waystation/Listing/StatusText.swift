@@ -136,7 +136,16 @@ struct StatusText {
           ? "\(size("contentBytes")) of contents in the database"
           : "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
             + size("roomBytes")),
-    ] + relays(sharing: store)
+    ] + receipts() + relays(sharing: store)
+  }
+
+  /// By whom receipts are signed, if they are made.
+  private func receipts() -> [String] {
+    guard let receipts = status.object("receipts") else { return [] }
+    return [
+      label("receipts") + "\(SafeText.line(receipts.text("issuer") ?? "?")), key "
+        + SafeText.line(receipts.text("kid") ?? "?")
+    ]
   }
 
   /// The relays that share the store, each in a line.

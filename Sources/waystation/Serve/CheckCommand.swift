@@ -93,6 +93,8 @@ enum CheckCommand {
     if let receipts = configuration.receipts, let folder = configuration.receiptKeysFolder {
       lines.append(("receipts", "\(receipts.issuer), keys in \(folder)"))
     }
+    let evidence = configuration.lanes.entries.filter(\.value.isEvidence).map(\.pattern)
+    if !evidence.isEmpty { lines.append(("evidence", "lanes " + evidence.joined(separator: ", "))) }
     if let endpoint = configuration.tracing.shownEndpoint { lines.append(("tracing", endpoint)) }
     lines.append(
       ("log", "\(configuration.log.level.rawValue), \(configuration.log.format.rawValue)"))

@@ -22,6 +22,8 @@ package struct ClientView: Sendable {
     package var isPaused = false
     /// In which order its envelopes take their turns.
     package var order = LaneOrder.strict
+    /// Whether it is an evidence lane.
+    package var isEvidence = false
 
     /// Describes a lane; see the properties for what each part means.
     package init(
@@ -120,6 +122,7 @@ extension ClientView.Lane {
     json.object { json in
       json.member("name", record.name)
       json.member("order", order.rawValue)
+      if isEvidence { json.member("evidence", true) }
       json.member("state", state)
       json.member("paused", isPaused)
       json.member("waiting", waiting)

@@ -20,12 +20,22 @@ package struct StatusView: Sendable {
     var shed: Double
   }
 
+  /// By whom receipts are signed.
+  package struct Receipts: Sendable {
+    /// The relay's name in what it signs.
+    var issuer: String
+    /// The name of the key that signs.
+    var kid: String
+  }
+
   /// What needs somebody, the most pressing first.
   var needs: [Need]
   var isDraining: Bool
   var startedAt: WallTime
   var uptimeSeconds: Int64
   var configuration: ConfigurationInForce
+  /// By whom receipts are signed; nil if none are made.
+  var receipts: Receipts?
   var statistics: StoreStatistics
   /// Its files; nil if it keeps none on this machine.
   var files: StoreFiles?
@@ -51,6 +61,12 @@ package struct StatusView: Sendable {
         for need in needs { NeedView(need: need).write(to: &json) }
       }
       json.memberObject("configuration") { configuration.writeMembers(to: &$0) }
+      if let receipts {
+        json.memberObject("receipts") { json in
+          json.member("issuer", receipts.issuer)
+          json.member("kid", receipts.kid)
+        }
+      }
       json.memberObject("store") { writeStore(to: &$0) }
       upstreams.write(to: &json)
       json.memberObject("rates") { writeRates(to: &$0) }

@@ -38,7 +38,9 @@ struct GetClient {
         headStanding: view?.head?.standing, head: view?.head.flatMap { ids[$0.serial] })
       shown.parked = view?.parked ?? 0
       shown.isPaused = dispatcher.isPaused(.lane(lane.number))
-      shown.order = context.rules.lanes.rules(ofLane: lane.name).order
+      let rules = context.rules.lanes.rules(ofLane: lane.name)
+      shown.order = rules.order
+      shown.isEvidence = rules.isEvidence
       return shown
     }
     var client = ClientView(

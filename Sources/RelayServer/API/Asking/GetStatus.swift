@@ -27,7 +27,7 @@ struct GetStatus {
     return StatusView(
       needs: needs, isDraining: relay.isDraining, startedAt: relay.startedAt,
       uptimeSeconds: relay.uptimeSeconds,
-      configuration: relay.inForce.withLock { $0 },
+      configuration: relay.inForce.withLock { $0 }, receipts: receipts,
       statistics: context.store.statistics(), files: relay.embedded?.files(),
       waitingBytes: relay.quotas.total.bytes,
       uploads: (uploads.open, uploads.openBytes),
@@ -40,6 +40,13 @@ struct GetStatus {
       blockedLaneCount: snapshot.blockedLaneCount,
       blockedLanes: try await blockedLanes(snapshot.blockedLanes),
       backlogs: try await backlogs(snapshot.backlogs))
+  }
+
+  private var receipts: StatusView.Receipts? {
+    guard let keys = context.relay.receiptKeys,
+      let issuer = context.relay.configuration.receipts?.issuer
+    else { return nil }
+    return StatusView.Receipts(issuer: issuer, kid: keys.kid)
   }
 
   private func blockedLanes(

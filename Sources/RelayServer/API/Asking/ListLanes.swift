@@ -83,14 +83,14 @@ struct ListLanes {
     var json = JSONWriter()
     json.object { json in
       json.memberArray("lanes") { json in
-        for row in page.rows { Self.write(row, blocked[row.number], to: &json) }
+        for row in page.rows { write(row, blocked[row.number], to: &json) }
       }
       if let next = page.next { json.member("next", String(next.rawValue)) }
     }
     return json.finish()
   }
 
-  private static func write(
+  private func write(
     _ row: Row, _ blocked: StatusView.BlockedLane?, to json: inout JSONWriter
   ) {
     json.object { json in
@@ -105,6 +105,8 @@ struct ListLanes {
         }
       }
       json.member("paused", row.facts.isPaused)
+      let rules = context.rules.lanes.rules(ofLane: row.name.lane)
+      if rules.isEvidence { json.member("evidence", true) }
     }
   }
 
