@@ -109,6 +109,22 @@ extension EndToEnd {
       #expect(relay.log.contains("a token was renewed"))
     }
 
+    @Test("is logged once, and by the number of its repeats, if one token is renewed all the time")
+    func logged() async throws {
+      let relay = try await Relay.guarded(try TestUpstream())
+      let (id, first) = try await relay.token([
+        "client": "till-1", "expiresAt": Self.text(24), "renewableUntil": Self.text(240),
+      ])
+      var token = first
+      for _ in 0..<50 { token = try await renew(token, relay).token }
+      relay.signal(SIGTERM)
+      try await relay.ending()
+      let lines = relay.log.split(separator: "\n").filter { $0.contains("a token was renewed") }
+      #expect((2...5).contains(lines.count), "\(lines)")
+      #expect(lines.allSatisfy { $0.contains(id) } && !lines[0].contains("repeated"))
+      #expect(lines.last?.contains("repeated") == true)
+    }
+
     @Test("ends with the revocation of the token, the former one and the new one, for good")
     func revoked() async throws {
       let relay = try await Relay.guarded(try TestUpstream())

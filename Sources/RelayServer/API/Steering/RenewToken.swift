@@ -65,8 +65,9 @@ struct RenewToken {
     else { throw .badCredentials() }
     access.renewed(stored)
     if stored == renewed {
-      context.relay.log.info(
-        "a token was renewed", ("token", .text(stored.id)),
+      // Of each token by itself: who renews one again and again must not fill the log.
+      context.relay.log.repeating(
+        .info, "a token was renewed", about: stored.id, .usual, ("token", .text(stored.id)),
         ("client", .text(stored.client ?? "")), ("until", .text(RFC3339.format(end))))
     }
     return found
