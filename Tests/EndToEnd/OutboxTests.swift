@@ -213,6 +213,28 @@ extension EndToEnd {
       #expect(told.max() == Int64(photo.count))
     }
 
+    @Test("an upload whose key the relay remembers alone is over, and its lane goes on")
+    func forgottenUpload() async throws {
+      let retention = ["deliveredSeconds": 0, "keySeconds": 3600]
+      let stand = try OutboxStand(more: ["retention": retention])
+      try await stand.relay.start()
+      let device = stand.relay.device(OutboxStand.client)
+      _ = try await device.post(["path": "/photos/1", "key": "photo-1", "body": "taken"])
+      try await stand.upstream.received(count: 1)
+      try await stand.isForgotten(key: "photo-1")
+      let path = stand.folder.path + "/photo"
+      try Data(Uploader.photo(5 << 20)).write(to: URL(fileURLWithPath: path))
+      let outbox = try await Outbox.open(stand.settings(custody: .delivered))
+      let known = try await outbox.enqueue(
+        Request("POST", "/photos/1", .file(path: path, type: "image/jpeg", mode: .move)),
+        Options(key: "photo-1"))
+      try await outbox.enqueue(Request("POST", "/photos/2", .json("2")))
+      #expect(await outbox.words(of: [known]) == ["unknown"])
+      let received = try await stand.upstream.received(count: 2)
+      #expect(received.map(\.target) == ["/photos/1", "/photos/2"])
+      await outbox.close()
+    }
+
     @Test("without a relay the upstream gets each request under its key, and its answer comes back")
     func direct() async throws {
       let upstream = try TestUpstream { request in

@@ -33,6 +33,11 @@ extension EndToEnd {
       let other = try await device.post(post("other"))
       #expect(other.status == 422 && other.problem == "key-conflict")
       #expect(try other.json()["id"] == nil)
+      // An upload is told before its body has come.
+      let upload = try await Uploader(relay).creation(
+        "/orders", ["Idempotency-Key": "order-1"], body: [1, 2, 3])
+      #expect(upload.status == 422 && upload.problem == "key-conflict", "\(upload)")
+      #expect(try upload["Location"] == nil && upload.json()["id"] == nil)
       let asked = try await device.get("/v1/clients/device-1/envelopes/order-1")
       #expect(asked.status == 404)
     }

@@ -118,6 +118,12 @@ extension DatabaseReader {
     return rows.count == 1 ? try EnvelopeID(stored: rows.uuid(0, 0)) : nil
   }
 
+  /// Whether a client's key is remembered whose envelope is forgotten.
+  func remembers(key: String, of client: String) throws(StoreError) -> Bool {
+    let key = AppendQuestions.Key(client: client, key: key)
+    return try run([.rememberedKeys([key])])[0].count > 0
+  }
+
   /// The ids of the envelopes of these numbers, also by those that they had while they were parked.
   func ids(of serials: [Serial]) throws(StoreError) -> [Serial: EnvelopeID] {
     let rows = try run([

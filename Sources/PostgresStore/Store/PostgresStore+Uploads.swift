@@ -33,6 +33,11 @@ extension PostgresStore {
   }
 
   /// See ``UploadStore``.
+  package func remembers(key: String, of client: String) async throws(StoreError) -> Bool {
+    try await read { reader throws(StoreError) in try reader.remembers(key: key, of: client) }
+  }
+
+  /// See ``UploadStore``.
   package func uploads(
     of client: String?, after id: UploadID?, countMax: Int
   ) async throws(StoreError) -> UploadPage {

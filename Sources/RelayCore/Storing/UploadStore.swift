@@ -71,6 +71,9 @@ package protocol UploadStore: Sendable {
   /// The upload that a client has under a key; nil if there is none.
   func upload(client: String, key: String) async throws(StoreError) -> Upload?
 
+  /// Whether a client's key is remembered whose envelope is forgotten; see ``RememberedKey``.
+  func remembers(key: String, of client: String) async throws(StoreError) -> Bool
+
   /// Uploads in the order in which they were begun, complete ones among them.
   ///
   /// - Parameters:

@@ -19,6 +19,7 @@ final class Reader {
   let forgetting: ForgettingQueries
   let receipts: ReceiptQueries
   let laneLedger: LaneLedgerQueries
+  let rememberedKeys: RememberedKeyQueries
   let bodies: BodyFiles
 
   /// Opens a read-only connection to a prepared file.
@@ -40,6 +41,7 @@ final class Reader {
     forgetting = try ForgettingQueries(on: connection)
     receipts = try ReceiptQueries(on: connection)
     laneLedger = try LaneLedgerQueries(on: connection)
+    rememberedKeys = try RememberedKeyQueries(on: connection)
     self.bodies = bodies
   }
 

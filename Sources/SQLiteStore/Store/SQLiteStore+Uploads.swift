@@ -39,6 +39,13 @@ extension SQLiteStore {
     }
   }
 
+  /// Implements `UploadStore.remembers`.
+  package func remembers(key: String, of client: String) async throws(StoreError) -> Bool {
+    try await read { reader throws(StoreError) in
+      try reader.rememberedKeys.has(key, of: client)
+    }
+  }
+
   /// Implements `UploadStore.uploads`.
   package func uploads(
     of client: String?, after id: UploadID?, countMax: Int

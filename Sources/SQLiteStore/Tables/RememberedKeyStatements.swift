@@ -18,9 +18,10 @@ final class RememberedKeyStatements {
   private let forgetOldest: Statement
   private let findAny: Statement
 
+  fileprivate static let findSQL = "SELECT fingerprint FROM remembered_key WHERE digest = ?"
+
   init(on connection: borrowing Connection) throws(StoreError) {
-    findKey = try Statement(
-      "SELECT fingerprint FROM remembered_key WHERE digest = ?", on: connection)
+    findKey = try Statement(Self.findSQL, on: connection)
     keysOfEnvelope = try Statement(
       """
       SELECT c.name, k.key, coalesce(k.fingerprint, e.fingerprint) FROM envelope AS e \
@@ -73,8 +74,23 @@ final class RememberedKeyStatements {
   /// Whether any key is remembered.
   func hasAny() throws(StoreError) -> Bool { try findAny.first { _ in true } ?? false }
 
-  private static func digest(of key: String, of client: String) -> [UInt8] {
+  fileprivate static func digest(of key: String, of client: String) -> [UInt8] {
     let whole = SHA256.digest(of: RememberedKey.subject(key, of: client))
     return Array(whole.prefix(RememberedKey.digestBytes))
+  }
+}
+
+/// A reader's statement on keys that outlive their envelopes, prepared once.
+final class RememberedKeyQueries {
+  private let findKey: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    findKey = try Statement(RememberedKeyStatements.findSQL, on: connection)
+  }
+
+  /// Whether a client's key is remembered.
+  func has(_ key: String, of client: String) throws(StoreError) -> Bool {
+    let digest = RememberedKeyStatements.digest(of: key, of: client)
+    return try findKey.first(digest) { _ in true } ?? false
   }
 }

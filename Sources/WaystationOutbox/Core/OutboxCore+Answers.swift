@@ -234,17 +234,22 @@ extension OutboxCore {
         state.mustRejoin = true
         try file.set(.mustRejoin, 1)
       }
-    case "key-conflict":
-      // The relay has the key already: the item was handed over before the device was restored. It
-      // is asked what became of that.
-      try declareVoid(item)
-      var known = item
-      known.sequence = nil
-      try file.update(known)
-      try handOver(known, relayID: "")
-      state.inquiry.lanes.append((item.lane, item.id - 1))
+    case "key-conflict": try takeKnown(item)
     default: try refuse(item, by: .relay, problem.error)
     }
+  }
+
+  /// The relay has the key of an item already: the item was handed over before the device was
+  /// restored.
+  ///
+  /// It is asked what became of that.
+  func takeKnown(_ item: KeptItem) throws(StoreError) {
+    try declareVoid(item)
+    var known = item
+    known.sequence = nil
+    try file.update(known)
+    try handOver(known, relayID: "")
+    state.inquiry.lanes.append((item.lane, item.id - 1))
   }
 
   /// The relay's own names of what it has taken.

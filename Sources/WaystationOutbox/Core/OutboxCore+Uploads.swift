@@ -111,7 +111,10 @@ extension OutboxCore {
     case 200, 202:
       state.uploadOffsets[id] = nil
       guard let relayID = EnvelopeAnswer.id(response.body) else {
-        return notReachable(.notTheRelay, at: now)
+        guard EnvelopeAnswer.isDuplicate(response.body) else {
+          return notReachable(.notTheRelay, at: now)
+        }
+        return try endForgotten(item)
       }
       try handOver(item, relayID: relayID)
       if let told = ToldReceipt(body: response.body) { try take([told], at: now) }
@@ -144,7 +147,18 @@ extension OutboxCore {
     var forgotten = item
     forgotten.upload = nil
     try file.update(forgotten)
+    // The key of an upload that is open has a place to go on at: that one is another item's.
+    if problem.name == "key-conflict", response.header("location") == nil {
+      guard EnvelopeAnswer.id(response.body) == nil else { return try takeKnown(forgotten) }
+      try declareVoid(forgotten)
+      return try endForgotten(forgotten)
+    }
     try refuse(forgotten, by: .relay, problem.error)
+  }
+
+  /// The relay has had it, and keeps nothing of it any more but its key.
+  private func endForgotten(_ item: KeptItem) throws(StoreError) {
+    try endTold(try handOver(item, relayID: ""), .unknown, error: .forgottenByRelay)
   }
 
   /// Whether a part was sent, and the upload has not grown by it: to send it again at once would

@@ -8,6 +8,9 @@ enum EnvelopeAnswer {
   /// The state in it; nil if there is none.
   static func state(_ body: [UInt8]) -> String? { member("state", of: body) }
 
+  /// Whether it says that the same was taken before.
+  static func isDuplicate(_ body: [UInt8]) -> Bool { member("result", of: body) == "duplicate" }
+
   /// The sequence number in it; nil if there is none.
   static func sequence(_ body: [UInt8]) -> UInt64? {
     guard let object = try? JSONValue.parse(body).object(),

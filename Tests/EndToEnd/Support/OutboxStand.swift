@@ -42,6 +42,14 @@ struct OutboxStand {
     for name in ["default", "a", "b", "c"] { settings.lanes[Lane(name)] = lane }
     return settings
   }
+
+  /// Waits until the relay has forgotten the envelope of a key.
+  func isForgotten(key: String) async throws {
+    try await eventually("an end of \(key)") {
+      let path = "/v1/clients/\(Self.client)/envelopes/\(key)"
+      return try await relay.device(Self.client).get(path).status == 404 ? true : nil
+    }
+  }
 }
 
 extension Outbox {

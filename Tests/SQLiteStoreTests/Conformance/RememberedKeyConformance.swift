@@ -74,6 +74,29 @@ struct RememberedKeyConformance {
   }
 
   @Test(
+    "a key is known to be remembered once its envelope is forgotten, and for no longer",
+    arguments: StoreFactory.all)
+  func known(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      func isKnown(_ key: String, of client: String = "device-1") async throws -> Bool {
+        try await bench.store.remembers(key: key, of: client)
+      }
+      try await end(bench, bench.draft(key: "d"))
+      #expect(try await !isKnown("d"))
+      _ = try await delete(bench, keyMs: 60_000)
+      for _ in 0..<2 {
+        #expect(try await isKnown("d"))
+        #expect(try await !isKnown("e"))
+        #expect(try await !isKnown("d", of: "device-2"))
+        try await bench.reopen()
+      }
+      bench.clock.advance(milliseconds: 120_000)
+      _ = try await delete(bench, keyMs: 60_000)
+      #expect(try await !isKnown("d"))
+    }
+  }
+
+  @Test(
     "a key is remembered for so long after the end, and is a new one then",
     arguments: StoreFactory.planned)
   func time(_ factory: StoreFactory) async throws {

@@ -9,8 +9,8 @@ struct UploadBeginning {
     case new(UploadID)
     /// It repeats what has begun this one.
     case former(UploadID)
-    /// Its key stands for an envelope already, and its body is whole: it is a post like any other,
-    /// and is told from a repeat by its content.
+    /// Its key has come with an envelope already, and its body is whole: it is a post like any
+    /// other, and is told from a repeat by its content.
     case whole
   }
 
@@ -36,11 +36,9 @@ struct UploadBeginning {
       if former.envelope != nil, append.completes, append.contentLength != 0 { return .whole }
       return .former(former.id)
     }
-    if let key = upload.terms.draft.key, let id = try await envelope(upload.client, key) {
+    if let key = upload.terms.draft.key, let refusal = try await refusal(of: key, upload.client) {
       // What its content will be is not known: it is told now, before all of it has come.
-      guard append.completes else {
-        throw .keyConflict(key, id: id, field: SenderFields.relayed.key)
-      }
+      guard append.completes else { throw refusal }
       return .whole
     }
     if upload.terms.draft.expiresAt <= upload.touchedAt {
@@ -141,10 +139,18 @@ struct UploadBeginning {
       upload.terms.draft.sequence, with: id, field: SenderFields.relayed.sequence)
   }
 
-  private func envelope(_ client: String, _ key: String) async throws(Problem) -> EnvelopeID? {
-    try await context.stored { () throws(StoreError) in
+  /// Why a key cannot be that of a new upload; nil if it can.
+  private func refusal(of key: String, _ client: String) async throws(Problem) -> Problem? {
+    let field = SenderFields.relayed.key
+    // The envelope first: once it is forgotten, its key is remembered already.
+    let id = try await context.stored { () throws(StoreError) in
       try await context.store.envelope(client: client, key: key)
     }
+    if let id { return .keyConflict(key, id: id, field: field) }
+    let isRemembered = try await context.stored { () throws(StoreError) in
+      try await context.store.remembers(key: key, of: client)
+    }
+    return isRemembered ? .rememberedKey(key, field: field) : nil
   }
 
   private func find(_ client: String, _ key: String) async throws(Problem) -> Upload? {

@@ -82,6 +82,17 @@ extension Problem {
         + " ?1, is answered as a duplicate.")
   }
 
+  /// The key is that of an envelope that was delivered, and is remembered longer than that.
+  ///
+  /// An upload is told so before its content has come, which could be the same.
+  static func rememberedKey(_ key: String, field: String) -> Problem {
+    Problem(
+      .keyConflict,
+      "The key \(key.quoted) was used before, for an envelope that was delivered and is not kept "
+        + "any more.", field: field,
+      fix: "If this repeats that one, do not send it again; use a new key for new content.")
+  }
+
   /// An upload has the key, or has become an envelope, with other terms or other content.
   static func keyConflict(
     _ key: String?, with upload: Upload, field: String
