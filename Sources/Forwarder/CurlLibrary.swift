@@ -24,6 +24,7 @@ package enum CurlLibrary {
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {
+    OpenSSLLibrary.keepUntilEnd()
     let code = waystation_curl_global_init()
     precondition(code == CURLE_OK, "libcurl could not be initialised: \(code.rawValue)")
     return true

@@ -1,3 +1,4 @@
+import Cryptography
 import WaystationOutbox
 
 /// Carries requests by libcurl, on threads of its own.
@@ -25,7 +26,11 @@ public final class CurlTransport: Transport {
   private let threads: RequestThreads
 
   /// Prepares for requests; nothing is opened or started yet.
-  public init(_ options: Options = Options()) { threads = RequestThreads(options) }
+  public init(_ options: Options = Options()) {
+    // The app may end while a thread has a request.
+    OpenSSLLibrary.keepUntilEnd()
+    threads = RequestThreads(options)
+  }
 
   deinit { threads.close() }
 

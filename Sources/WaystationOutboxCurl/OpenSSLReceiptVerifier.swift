@@ -8,7 +8,7 @@ public struct OpenSSLReceiptVerifier: ReceiptVerifier {
   private static let pieceBytes = 1 << 18
 
   /// The verifier.
-  public init() {}
+  public init() { OpenSSLLibrary.keepUntilEnd() }
 
   /// Whether a key has signed a message, by Ed25519 (RFC 8032).
   public func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
