@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import RelayCore
 
 /// The reason that a certificate, a key or a list could not be used: the file, and what to do about
 /// it.
@@ -135,6 +136,6 @@ struct PEMFile {
   }
 
   private func holds(_ text: String) -> Bool {
-    bytes.contains(Array(text.utf8))
+    bytes.firstOccurrence(of: text.utf8) != nil
   }
 }

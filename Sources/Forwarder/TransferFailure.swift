@@ -83,7 +83,7 @@ enum TransferFailure {
   ///
   /// Under TLS 1.3 that comes after the request was written, and so as a failure in reading.
   private static func asksForIdentity(_ words: String) -> Bool {
-    words.contains("alert certificate required")
+    words.holds("alert certificate required")
   }
 
   /// Whether the server has ended the handshake over the certificate that it was shown.
@@ -91,7 +91,7 @@ enum TransferFailure {
     [
       "bad certificate", "unknown ca", "certificate unknown", "certificate expired",
       "certificate revoked", "unsupported certificate", "access denied",
-    ].contains { words.contains("alert \($0)") }
+    ].contains { words.holds("alert \($0)") }
   }
 
   /// A sentence on what happened.
@@ -150,13 +150,13 @@ enum TransferFailure {
   /// Whether a peer, or OpenSSL, says that it takes none of the versions that the other one offers
   /// (RFC 8446 section 6.2, `protocol_version`).
   private static func sharesNoVersion(_ words: String) -> Bool {
-    words.contains("alert protocol version") || words.contains("unsupported protocol")
+    words.holds("alert protocol version") || words.holds("unsupported protocol")
   }
 
   /// Whether OpenSSL says that what came in place of a handshake is none, such as an HTTP answer.
   private static func speaksNoTLS(_ words: String) -> Bool {
-    words.contains("wrong version number") || words.contains("packet length too long")
-      || words.contains("http request")
+    words.holds("wrong version number") || words.holds("packet length too long")
+      || words.holds("http request")
   }
 
   /// What libcurl's words add to the sentence; empty if they only say it again.

@@ -56,7 +56,7 @@ struct CurlRequest: Sendable {
   private static func split(
     _ url: String
   ) throws(SendFailure) -> (origin: UpstreamURL, target: String) {
-    let begin = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+    let begin = url.firstOccurrence(of: "://")?.upperBound ?? url.startIndex
     let end = url[begin...].firstIndex { "/?#".contains($0) } ?? url.endIndex
     let rest = String(url[end...])
     if let refusal = TargetSyntax.refusal(of: Array((rest.isEmpty ? "/" : rest).utf8)[...]) {

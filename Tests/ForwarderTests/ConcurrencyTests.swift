@@ -101,9 +101,15 @@ struct ConcurrencyTests {
     }
     let target = try UpstreamTarget.test(upstream.url)
     let attempts = try Attempts()
-    let held = Gate()
-    // Held up, the thread finds all of it at once.
-    if !hadBegun { attempts.forwarder.perform { held.wait() } }
+    let (holding, held) = (Gate(), Gate())
+    // Held up, the thread finds all of it at once. It has to be held before anything is submitted.
+    if !hadBegun {
+      attempts.forwarder.perform {
+        holding.open()
+        held.wait()
+      }
+      await holding.isOpen()
+    }
     attempts.forwarder.submit([request(target, "GET", "/silent", serial: 1)])
     if hadBegun { await arrived.isOpen() }
     attempts.forwarder.cancelAll()

@@ -55,7 +55,7 @@ package enum MovedTable: String, CaseIterable, Sendable {
     case .bodyChunk: "large bodies"
     case .line: "waiting envelopes"
     case .ended: "ended envelopes"
-    default: rawValue.replacing("_", with: " ")
+    default: rawValue.withEach("_", as: " ")
     }
   }
 }

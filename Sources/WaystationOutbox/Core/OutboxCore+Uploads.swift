@@ -177,7 +177,7 @@ extension OutboxCore {
   /// The path of a `Location`, which may be a whole URL.
   private static func path(of location: String) -> String? {
     if location.hasPrefix("/") { return location }
-    guard let scheme = location.firstRange(of: "://") else { return nil }
+    guard let scheme = location.firstOccurrence(of: "://") else { return nil }
     let rest = location[scheme.upperBound...]
     return rest.firstIndex(of: "/").map { String(rest[$0...]) }
   }

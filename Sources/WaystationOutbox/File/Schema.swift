@@ -1,3 +1,5 @@
+import RelayCore
+
 /// The tables, one step for each version.
 ///
 /// A step is never changed once it was released: a device may come from any of them.
@@ -85,6 +87,6 @@ enum Schema {
   /// that it can be read with the statements of this version and stays as it is.
   static func lacking(from version: Int) -> String {
     steps[min(max(1, version), steps.count)...].joined()
-      .replacing("CREATE TABLE", with: "CREATE TEMP TABLE")
+      .withEach("CREATE TABLE", as: "CREATE TEMP TABLE")
   }
 }

@@ -320,7 +320,7 @@ extension StoreError {
   /// The error with what helps an outbox; the advice of the database's own errors is for a relay.
   var words: String {
     guard kind == .corrupt else { return description }
-    let ownWords = description.replacing(" \(Self.corruptAdvice)", with: "")
+    let ownWords = description.withEach(" \(Self.corruptAdvice)", as: "")
     return "\(ownWords) What can be read is salvaged when it is opened next."
   }
 }
