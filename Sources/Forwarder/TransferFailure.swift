@@ -54,7 +54,7 @@ enum TransferFailure {
     case .cut: return true
     case .tls:
       return ["alert handshake failure", "SSL_ERROR_SYSCALL", "Connection reset by peer"].contains {
-        words.contains($0)
+        words.holds($0)
       }
     default: return false
     }
