@@ -47,6 +47,23 @@ struct KeepingTests {
     await next.outbox.close()
   }
 
+  @Test("a request that the relay has changed is the same item's, though its body is gone here")
+  func changedAtRelay() async throws {
+    let stand = try await Stand { $0.lanes[.default]?.custody = .accepted }
+    stand.relay.isUpstreamAway = true
+    let options = Options(key: "sale-311")
+    let id = try await stand.outbox.enqueue(Request("POST", "/1"), options)
+    while await stand.outbox.item(id)?.isAtRelay != true { await Task.yield() }
+    try await stand.outbox.edit(id, Change(request: Request("POST", "/2")))
+    for number in 1...2 {
+      #expect(try await stand.outbox.enqueue(Request("POST", "/\(number)"), options) == id)
+    }
+    await #expect(throws: EnqueueError.keyConflict(id)) {
+      try await stand.outbox.enqueue(Request("POST", "/3"), options)
+    }
+    await stand.outbox.close()
+  }
+
   @Test("a batch is kept whole or not at all")
   func batch() async throws {
     let stand = try await Stand { settings in

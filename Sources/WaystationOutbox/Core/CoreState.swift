@@ -36,8 +36,6 @@ struct CoreState: Sendable {
   var watchPauseMs = CoreLimits.watchPauseMsMin
   /// What the relay can do, as far as it has said so.
   var features: Set<String> = []
-  /// The largest body that the relay takes; nil if it has not said so.
-  var relayBodyMax: Int64?
   /// What is known of receipts.
   var custody = CustodyState()
   /// How many items the next post may have: fewer after one that was too large, or refused whole.

@@ -189,7 +189,6 @@ extension OutboxCore {
     let isOurs = try tellsOfOurs(answer.ended)
     state.strangeAnswers = isOurs || !state.hasMoreEndings ? 0 : state.strangeAnswers + 1
     state.features = answer.features
-    state.relayBodyMax = answer.bodyBytesMax
     if let time = answer.timeMs { state.wallCorrectionMs = time - now.wallMs }
     if let since = answer.since, since != state.since {
       state.since = since

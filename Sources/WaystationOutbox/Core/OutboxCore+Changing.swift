@@ -156,6 +156,9 @@ extension OutboxCore {
     var isTaken = false
     switch change {
     case .patch(let edit), .retry(let edit?):
+      if let request = edit.request {
+        try file.setLatest(Fingerprint(request, edit.body), of: item.id)
+      }
       isTaken = try file.content(of: item.id) != nil && edit.request != nil
       if isTaken {
         item = try replaced(item, edit, at: now)

@@ -52,7 +52,7 @@ struct DatabaseHeader: Equatable {
     }
     mended.write(Int(clamping: fileBytes / Int64(Self.pageBytes)), at: .pageCount)
     mended.write(number(at: .changes), at: .validFor)
-    // Pages without content are looked for nowhere: nothing is written into this file.
+    // Nothing is written into this file, so nobody looks for a free page.
     mended.write(0, at: .freePage)
     mended.write(0, at: .freePages)
     let version = number(at: .version)

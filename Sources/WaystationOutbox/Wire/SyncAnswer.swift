@@ -59,7 +59,6 @@ struct SyncAnswer: Sendable {
   var hasMore = false
   var since: String?
   var retryAfterMs: Int64?
-  var bodyBytesMax: Int64?
   var itemsPerBatch: Int?
   var bytesPerBatch: Int?
   var timeMs: Int64?
@@ -112,7 +111,6 @@ struct SyncAnswer: Sendable {
       switch member.name.string {
       case "envelopesPerBatch": itemsPerBatch = Int(clamping: try member.value.int64())
       case "bytesPerBatch": bytesPerBatch = Int(clamping: try member.value.int64())
-      case "bodyBytesMax": bodyBytesMax = try member.value.int64()
       default: break
       }
     }
