@@ -54,8 +54,14 @@ struct CoreState: Sendable {
   /// The keys of the items that the relay has changed since the latest of them was begun: what its
   /// answer says of them may be from before.
   var changedMeanwhile: Set<String> = []
-  /// The items that are in one of them.
+  /// The items that are in one of them, or in the post ahead.
   var underwayItems: Set<Int64> = []
+  /// The last item of each lane in the post that is under way.
+  var underwayThrough: [LaneNumber: Int64] = [:]
+  /// The post that goes once the one that is under way was taken; nil if none was put together.
+  var ahead: PostAhead?
+  /// The request behind which one was looked for last: each time once.
+  var lookedBehind: ExchangeNumber = 0
   /// What the app has said of items; forgotten when the outbox is woken.
   var preparations: [Int64: Preparation] = [:]
   /// The item that the app is being asked about.
@@ -171,6 +177,9 @@ enum CoreLimits {
   static let watchPauseMsMax: Int64 = 5000
   /// How often the app may die over one item before it is left alone.
   static let deathsMax: Int64 = 3
+  /// The time after which the lines of a post ahead are written anew: they tell ages in seconds, in
+  /// milliseconds.
+  static let linesStaleMs: Int64 = 1000
   /// The most items of one lane that are looked at for one post, beside those that go.
   static let lookedAtPerLane = 64
   /// The most items of a lane that one transaction looks at and passes over.

@@ -11,6 +11,7 @@ extension OutboxCore {
     case .direct(let item), .upload(let item, _): state.underwayItems.remove(item)
     case .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
+    let answer = try goAhead(result, underway, at: now)
     switch (underway, result) {
     case (_, .failure(let failure)): try failed(failure, underway, at: now)
     case (.direct(let item), .success(let response)):
@@ -25,7 +26,7 @@ extension OutboxCore {
       }
       switch underway {
       case .sync(let items, let voids, let lanes):
-        try takeSync(response, of: items, voids, lanes, at: now)
+        try takeSync(response, answer, of: items, voids, lanes, at: now)
       case .rejoin: try takeRejoin(response, at: now)
       case .keys: try takeKeys(response, at: now)
       case .upload(let item, let step): try takeUpload(response, of: item, step, at: now)
@@ -35,6 +36,23 @@ extension OutboxCore {
       case .direct: break
       }
     }
+  }
+
+  /// Sends the post ahead or takes it apart, by what came of the one before it.
+  ///
+  /// - Returns: The answer to a post, read.
+  private func goAhead(
+    _ result: Result<Response, ConnectionFailure>, _ underway: Underway, at now: Moment
+  ) throws(StoreError) -> SyncAnswer? {
+    guard case .sync(let items, let voids, _) = underway, case .success(let response) = result,
+      response.status == 200, let answer = SyncAnswer(response.body),
+      answer.results.count == items.count + voids.count
+    else {
+      try takeAheadApart()
+      return nil
+    }
+    try sendAhead(after: answer, voids: voids, at: now)
+    return answer
   }
 
   /// Nobody has answered.
@@ -124,17 +142,13 @@ extension OutboxCore {
   // MARK: - Syncs
 
   private func takeSync(
-    _ response: Response, of items: [Int64], _ voids: [VoidNumber],
+    _ response: Response, _ answer: SyncAnswer?, of items: [Int64], _ voids: [VoidNumber],
     _ lanes: [SyncRequest.LaneQuestion], at now: Moment
   ) throws(StoreError) {
     guard response.status == 200 else {
       return try refusedWhole(response, items, voids, at: now)
     }
-    guard let answer = SyncAnswer(response.body),
-      answer.results.count == items.count + voids.count
-    else {
-      return notReachable(.notTheRelay, at: now)
-    }
+    guard let answer else { return notReachable(.notTheRelay, at: now) }
     try takeFacts(of: answer, at: now)
     for (void, result) in zip(voids, answer.results) { try takeVoid(void, result) }
     // First, since they bring the upstream's answers along.

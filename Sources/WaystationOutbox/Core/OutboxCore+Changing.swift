@@ -23,6 +23,7 @@ extension OutboxCore {
   func edit(
     _ id: Item.ID, _ edit: RequestEdit, at now: Moment
   ) throws(StoreError) -> Changing {
+    try takeAheadApart(for: id.raw)
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
     case .atRelay: return .relay(key: item.key, .patch(edit))
@@ -68,6 +69,7 @@ extension OutboxCore {
 
   /// Takes an item back.
   func cancel(_ id: Item.ID) throws(StoreError) -> Changing {
+    try takeAheadApart(for: id.raw)
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
     case .atRelay where try isUnproven(item):
@@ -102,6 +104,7 @@ extension OutboxCore {
 
   /// Has an item wait for somebody.
   func recordError(_ id: Item.ID, _ error: RecordedError) throws(StoreError) -> Changing {
+    try takeAheadApart(for: id.raw)
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
     case .sealed, .atRelay: return .failed(.sealed(view(of: item).state))
@@ -207,6 +210,7 @@ extension OutboxCore {
 
   /// Sends nothing of a lane, or nothing at all, until it is resumed.
   func pause(_ lane: Lane?, _ isPaused: Bool) throws(StoreError) {
+    try takeAheadApart()
     guard let lane else {
       state.isPaused = isPaused
       return try file.set(.isPaused, isPaused ? 1 : 0)

@@ -11,14 +11,17 @@ struct BatchPlan {
 
 extension OutboxCore {
   /// Chooses what goes in the next post: from each lane in its order, the lanes in turn.
-  func planBatch(at now: Moment) throws(StoreError) -> BatchPlan {
+  ///
+  /// - Parameter isAhead: Whether it goes behind what is under way.
+  func planBatch(at now: Moment, isAhead: Bool = false) throws(StoreError) -> BatchPlan {
     var plan = BatchPlan()
     guard !isLingering(at: now) else { return plan }
     let lanes = lanesInTurn()
     let share = max(1, state.batchItems / max(1, lanes.count))
     for lane in lanes {
       let before = plan.items.count
-      try take(from: lane, atMost: share, into: &plan, at: now)
+      let start = isAhead ? state.underwayThrough[lane.number] : nil
+      try take(from: lane, behind: start ?? 0, atMost: share, into: &plan, at: now)
       if plan.items.count > before { state.lastLane = lane.number }
       if plan.items.count >= state.batchItems { break }
     }
@@ -43,10 +46,11 @@ extension OutboxCore {
   }
 
   private func take(
-    from lane: KeptLane, atMost share: Int, into plan: inout BatchPlan, at now: Moment
+    from lane: KeptLane, behind first: Int64, atMost share: Int, into plan: inout BatchPlan,
+    at now: Moment
   ) throws(StoreError) {
     let order = settings.lane(lane.name).order
-    let start: Int64 = order == .latest ? .max : 0
+    let start: Int64 = order == .latest ? .max : first
     var from = state.walks.removeValue(forKey: lane.number) ?? start
     var left = share
     var passedOver = 0
@@ -210,15 +214,43 @@ extension OutboxCore {
   ) throws(StoreError) -> OutgoingExchange {
     state.lingerUntil = nil
     let lanes = try laneQuestions()
-    var body = SyncRequest.question(
-      client: settings.client, lanes: lanes, since: state.since,
-      responseBytes: settings.sending.responseBytes)
-    body.append(UInt8(ascii: "\n"))
+    var body = question(lanes, since: state.since)
     for void in voids {
       SyncRequest.append(
         void: void.sequence, lane: name(of: void.lane), client: settings.client, to: &body)
     }
-    var sent: [Int64] = []
+    let sent = try write(items, to: &body, at: now)
+    state.underwayThrough = Self.lastItems(sent)
+    for item in sent {
+      tell(.sending(Item.ID(raw: item.id), Progress(sent: 0, total: item.bodyBytes, received: 0)))
+    }
+    return begin(.sync(items: sent.map(\.id), voids: voids, lanes: lanes), post(body))
+  }
+
+  /// The line before the items.
+  func question(_ lanes: [SyncRequest.LaneQuestion], since: String?) -> [UInt8] {
+    var line = SyncRequest.question(
+      client: settings.client, lanes: lanes, since: since,
+      responseBytes: settings.sending.responseBytes)
+    line.append(UInt8(ascii: "\n"))
+    return line
+  }
+
+  /// The request that brings these lines.
+  func post(_ lines: [UInt8]) -> OutgoingRequest {
+    OutgoingRequest(
+      method: "POST", path: "/v1/sync",
+      headers: [HeaderLine(name: "Content-Type", value: "application/x-ndjson")] + preference(),
+      body: .bytes(lines))
+  }
+
+  /// Seals items, and writes their lines.
+  ///
+  /// - Returns: Those that can be read.
+  func write(
+    _ items: [KeptItem], to body: inout [UInt8], at now: Moment
+  ) throws(StoreError) -> [KeptItem] {
+    var sent: [KeptItem] = []
     var standing: Set<LaneNumber> = []
     for item in items where !standing.contains(item.lane) {
       guard let (request, bytes) = try readable(item, at: now) else {
@@ -227,20 +259,37 @@ extension OutboxCore {
       }
       let sealed = try seal(item)
       try cover(sealed, request, bytes.isEmpty ? .none : .bytes(bytes))
-      let entry = SyncRequest.Entry(
-        item: sealed, request: request, body: bytes,
-        lane: relayLane(of: sealed), onRefusal: onRefusal(of: sealed),
-        ageMs: now.milliseconds(since: sealed.enqueuedAt))
-      SyncRequest.append(entry, client: settings.client, to: &body)
-      sent.append(item.id)
-      tell(.sending(Item.ID(raw: item.id), Progress(sent: 0, total: item.bodyBytes, received: 0)))
+      append(sealed, request, bytes, to: &body, at: now)
+      sent.append(sealed)
     }
-    return begin(
-      .sync(items: sent, voids: voids, lanes: lanes),
-      OutgoingRequest(
-        method: "POST", path: "/v1/sync",
-        headers: [HeaderLine(name: "Content-Type", value: "application/x-ndjson")] + preference(),
-        body: .bytes(body)))
+    return sent
+  }
+
+  /// Writes the line of an item that is sealed.
+  private func append(
+    _ item: KeptItem, _ request: KeptRequest, _ bytes: [UInt8], to body: inout [UInt8],
+    at now: Moment
+  ) {
+    let entry = SyncRequest.Entry(
+      item: item, request: request, body: bytes, lane: relayLane(of: item),
+      onRefusal: onRefusal(of: item), ageMs: now.milliseconds(since: item.enqueuedAt))
+    SyncRequest.append(entry, client: settings.client, to: &body)
+  }
+
+  /// The lines of items that are sealed; nil if one cannot be read any more.
+  func lines(of items: [Int64], at now: Moment) throws(StoreError) -> [UInt8]? {
+    var lines: [UInt8] = []
+    for id in items {
+      guard let item = try file.item(id), let (request, bytes) = try readable(item, at: now)
+      else { return nil }
+      append(item, request, bytes, to: &lines, at: now)
+    }
+    return lines
+  }
+
+  /// The last item of each lane.
+  static func lastItems(_ items: [KeptItem]) -> [LaneNumber: Int64] {
+    items.reduce(into: [:]) { $0[$1.lane] = max($0[$1.lane] ?? 0, $1.id) }
   }
 
   /// Whether a lane stands behind an item that could not be read.
@@ -293,7 +342,7 @@ extension OutboxCore {
   }
 
   /// The numbers that the device may still have to send, lane by lane.
-  private func laneQuestions() throws(StoreError) -> [SyncRequest.LaneQuestion] {
+  func laneQuestions() throws(StoreError) -> [SyncRequest.LaneQuestion] {
     var questions: [SyncRequest.LaneQuestion] = []
     for lane in state.lanes.values.sorted(by: { $0.number < $1.number })
     where lane.items > 0 && lane.next > 1 && settings.lane(lane.name).order == .strict {

@@ -11,6 +11,7 @@ extension OutboxCore {
     try expire(at: now)
     try releaseUnproven(at: now)
     while let exchange = try nextExchange(at: now) { want(.send(exchange)) }
+    try planAhead(at: now)
     try decideRuns(at: now)
     if let due = try nextMoment(at: now) { want(.alarm(atMs: due)) }
   }

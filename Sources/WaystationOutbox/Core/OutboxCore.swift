@@ -15,6 +15,8 @@ final class OutboxCore {
   var state: CoreState
   /// What is to be done once the transaction is on the disk.
   private(set) var effects: [Effect] = []
+  /// Does at once what need not wait for the transaction; nil if nobody does.
+  var early: (([Effect]) -> Void)?
   /// A source of random numbers.
   let random: () -> UInt64
 
@@ -104,13 +106,20 @@ final class OutboxCore {
   /// Takes a transaction back, with all that was decided in it.
   func rollBack() {
     file.rollBack()
-    state = saved
+    restore(saved)
     effects = []
+  }
+
+  /// A number of a request is not given twice: it may have been sent early, and be answered.
+  private func restore(_ before: CoreState) {
+    let next = state.nextExchange
+    state = before
+    state.nextExchange = max(next, before.nextExchange)
   }
 
   /// Takes back what was decided since a copy of the state was made, and no more.
   func takeBack(to before: (state: CoreState, effects: Int)) {
-    state = before.state
+    restore(before.state)
     effects.removeSubrange(before.effects...)
   }
 
@@ -142,6 +151,13 @@ final class OutboxCore {
 
   /// Has something done after the commit.
   func want(_ effect: Effect) { effects.append(effect) }
+
+  /// Has something done before the commit, by whoever can; else after it.
+  ///
+  /// All that it rests on is on the disk already.
+  func wantEarly(_ effects: [Effect]) {
+    if let early { early(effects) } else { self.effects += effects }
+  }
 
   /// Tells whoever listens, after the commit.
   func tell(_ event: Event) { effects.append(.tell(event)) }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Runs the core on a thread of its own, and puts what comes together into one transaction.
 ///
-/// Each job sees the core as the jobs before it left it. Nobody is answered, and nothing is sent,
-/// before the transaction is on the disk. If the disk fails, all jobs of the transaction fail, and
-/// the core is as it was before.
+/// Each job sees the core as the jobs before it left it. Nobody is answered, and nothing is sent
+/// that rests on the transaction, before it is on the disk. If the disk fails, all jobs of the
+/// transaction fail, and the core is as it was before.
 // Sound: `core` is only touched by the one serial queue.
 final class StoreThread: @unchecked Sendable {
   /// A job, and what is done with its result once the transaction is over.
@@ -41,6 +41,7 @@ final class StoreThread: @unchecked Sendable {
     perform: @escaping @Sendable ([Effect]) -> Void,
     damaged: @escaping @Sendable (StoreError) -> Void
   ) {
+    core.early = perform
     self.core = core
     self.now = now
     self.perform = perform

@@ -22,6 +22,8 @@ final class Simulation {
 
   enum Due {
     case answer(OutgoingExchange, Fault)
+    /// The disk has not taken what came of a request; it is told once more.
+    case told(ExchangeNumber, Result<Response, ConnectionFailure>)
     case alarm
     case prepared(Item)
   }
@@ -51,6 +53,8 @@ final class Simulation {
   var endings: [Int64: Outcome] = [:]
   var faultPercent = 0
   var faults: [String] = []
+  /// How many posts went before the answer to the one before them was written down.
+  var postsAhead = 0
   let restores: Bool
   /// Whether the relay lies in its receipts now and then.
   let lies: Bool
@@ -112,6 +116,11 @@ final class Simulation {
     core = try OutboxCore(
       file, settings, bootID: "boot-\(bootID)", incarnation: "device",
       random: { source.next() })
+    guard chance(70) else { return try transact { _ in } }
+    core?.early = { [unowned self] effects in
+      postsAhead += 1
+      for effect in effects { carryOut(effect) }
+    }
     try transact { _ in }
   }
 
@@ -219,9 +228,25 @@ final class Simulation {
         try core.take(said, of: item.id, at: moment)
       }
     case .answer(let exchange, let fault):
-      let result = result(of: exchange, fault)
-      try transact { core in try core.take(result, of: exchange.number, at: moment) }
+      try take(result(of: exchange, fault), of: exchange.number)
+    case .told(let number, let result): try take(result, of: number)
     }
+  }
+
+  /// Has the device take what came of a request.
+  ///
+  /// Now and then the disk fails it, and it is tried again, as the library does.
+  private func take(
+    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber
+  ) throws {
+    guard let core, faultPercent > 0, chance(10) else {
+      return try transact { core in try core.take(result, of: number, at: moment) }
+    }
+    faults.append("disk at \(nowMs)")
+    try core.begin()
+    try core.take(result, of: number, at: moment)
+    core.rollBack()
+    schedule(.told(number, result), afterMs: 1 + below(2000))
   }
 
   func result(
