@@ -127,6 +127,7 @@ extension EndToEnd {
       let unknown = try await device.get("/v1/clients/nobody")
       #expect(unknown.status == 404)
       #expect(unknown.problem == "unknown-client")
+      #expect((try unknown.json()["fix"] as? String)?.hasPrefix("Correct the name.") == true)
     }
 
     @Test("status shows the store, the upstreams, rates, blocked lanes and backlogs")

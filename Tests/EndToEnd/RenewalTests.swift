@@ -109,6 +109,15 @@ extension EndToEnd {
       #expect(relay.log.contains("a token was renewed"))
     }
 
+    @Test("is for a client's own token, which an operator is told")
+    func operators() async throws {
+      let relay = try await Relay.started(try TestUpstream(), more: Credentials.configuration)
+      let answer = try await ask(Credentials.steer, relay)
+      #expect(answer.status == 403 && answer.problem == "forbidden", "\(answer.text)")
+      let fix = try #require(try answer.json()["fix"] as? String)
+      #expect(fix.contains("a client's own token") && !fix.contains("role"), "\(fix)")
+    }
+
     @Test("is logged once, and by the number of its repeats, if one token is renewed all the time")
     func logged() async throws {
       let relay = try await Relay.guarded(try TestUpstream())

@@ -172,6 +172,22 @@ extension EndToEnd {
       #expect(try await device.get("/v1/clients/device-1").status == 404)
     }
 
+    @Test("whoever leaves the question out is told that the first line is one")
+    func unasked() async throws {
+      let order = "The first line is the check-in's question, and envelopes stand behind it."
+      for (lines, problem, more) in [
+        ([], "invalid-field", "The body is empty."), ([" ", ""], "invalid-field", "is empty."),
+        ([#"{"key":"a","path":"/1"}"#], "unknown-field", #"There is no field "key"."#),
+        (["{}"], "missing-field", "The body does not say who checks in."),
+      ] as [([String], String, String)] {
+        let answer = try await send(lines)
+        #expect(answer.problem == problem, "\(answer.text)")
+        let detail = try #require(try answer.json()["detail"] as? String)
+        #expect(detail.contains(order) && detail.contains(more), "\(detail)")
+        #expect(try answer.json()["fix"] is String)
+      }
+    }
+
     @Test("a device does all that it may by its own key")
     func byKey() async throws {
       upstream.behave { $0.target == "/no" ? .answer(422) : .answer(201, body: Array("ok".utf8)) }

@@ -27,7 +27,7 @@ struct Sync {
     let text = try await PostBody(request, context).read(&memory)
     let lines = try BatchItems.ofLines(
       text, countMax: context.limits.batchCountMax, leadingCount: 1)
-    let question = try CheckInQuestion(Array(text[lines[0]]), from: context.caller.client)
+    let question = try question(lines.first.map { Array(text[$0]) })
     let items = Array(lines.dropFirst())
     let post = BatchPost(context, request.head)
     let results =
@@ -44,6 +44,27 @@ struct Sync {
     view.noteApplied(in: &response)
     if let seconds = results?.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
+  }
+
+  private static let order =
+    "The first line is the check-in's question, and envelopes stand behind it."
+
+  /// What the first line asks.
+  ///
+  /// Who puts an envelope there is told what the line is for: its fields are right by themselves.
+  private func question(_ line: [UInt8]?) throws(Problem) -> CheckInQuestion {
+    guard let line else {
+      throw .invalidField(
+        "", "The body is empty. \(Self.order)",
+        fix: #"Begin with a line such as {"client": "..."}, also where nothing is posted."#)
+    }
+    do throws(Problem) {
+      return try CheckInQuestion(line, from: context.caller.client)
+    } catch {
+      var problem = error
+      problem.detail = "\(Self.order) \(error.detail)"
+      throw problem
+    }
   }
 
   /// What the check-in tells.

@@ -46,10 +46,14 @@ extension Problem {
   }
 
   /// The caller is known, and may not do this.
-  package static func forbidden() -> Problem {
+  ///
+  /// - Parameter isForClients: Whether a client's own token alone does, and no operator's.
+  package static func forbidden(isForClients: Bool = false) -> Problem {
     var problem = Problem(
       .forbidden, "This token does not allow the call.",
-      fix: "Ask with a token of a role that does; see docs/protocol.md.")
+      fix: isForClients
+        ? "Ask with a client's own token: the call is about that."
+        : "Ask with a token of a role that does; see docs/protocol.md.")
     problem.challenge = realm + #", error="insufficient_scope""#
     return problem
   }

@@ -133,7 +133,10 @@ extension Problem {
 
   /// Nothing from this client was ever accepted.
   package static func unknownClient(_ name: String) -> Problem {
-    Problem(.unknownClient, "Nothing is known of a client named \(name.quoted).")
+    Problem(
+      .unknownClient, "Nothing is known of a client named \(name.quoted).",
+      fix: "Correct the name. A client is known from its first envelope on, and a client's token"
+        + " shows its own client alone.")
   }
 
   /// The upstream has not answered so far.

@@ -26,7 +26,8 @@ package enum BatchItems {
   ///
   /// - Parameter leadingCount: The number of lines ahead of them that are none; they are given back
   ///   with the items.
-  /// - Throws: `batch-too-large` if there are too many items, `invalid-field` if there is none.
+  /// - Throws: `batch-too-large` if there are too many items, `invalid-field` if there is none, and
+  ///   no line ahead of them is asked for.
   package static func ofLines(
     _ text: [UInt8], countMax: Int, leadingCount: Int = 0
   ) throws(Problem) -> [Range<Int>] {
@@ -40,7 +41,7 @@ package enum BatchItems {
       guard items.count < countMax + leadingCount else { throw .batchTooLarge(countMax: countMax) }
       items.append(line)
     }
-    return try notEmpty(items)
+    return leadingCount > 0 ? items : try notEmpty(items)
   }
 
   /// Counts the lines ahead of items, each line once, however many items are asked about.

@@ -26,7 +26,7 @@ struct Gate: Sendable {
     switch AccessRules.verdict(on: route.access, for: caller, isOpen: access.isOpen) {
     case .allowed: return caller
     case .unknownCaller: throw .unauthenticated()
-    case .forbidden: throw .forbidden()
+    case .forbidden: throw .forbidden(isForClients: !route.access.isForOperators)
     }
   }
 
