@@ -75,6 +75,33 @@ extension EndToEnd {
       try FileManager.default.removeItem(atPath: stand.keys)
       try await stand.relay.start()
       try await stand.relay.log(holds: "new keys for receipts were made, though the store has")
+      let first = kid(try #require(try await stand.shown().first))
+      let status = try await stand.relay.device().get("/status").json()
+      let needs = try #require(status["needs"] as? [[String: Any]])
+      let need = try #require(needs.first { $0["kind"] as? String == "receipt-keys-new" })
+      #expect((need["cause"] as? String)?.contains(first) == true, "\(need)")
+      // A key that the new ones lead to is as strange to devices as they are.
+      #expect(try await stand.run("rotate").ending == .exit(0))
+      stand.relay.signal(SIGHUP)
+      try await stand.relay.log(holds: #""changed":"receipts""#)
+      let later = try await stand.relay.device().get("/status").json()["needs"] as? [[String: Any]]
+      #expect(later?.contains { $0["kind"] as? String == "receipt-keys-new" } == true)
+    }
+
+    @Test("keys in a data folder are listed without a configuration, and its upstreams", .ofFiles)
+    func unconfigured() async throws {
+      let relay = try await Relay.started(
+        try TestUpstream(),
+        more: ["receipts": ["issuer": "https://relay.example"] as [String: any Sendable]])
+      let shown = try await relay.device().get("/.well-known/waystation/keys").json()
+      let keys = try #require(shown["keys"] as? [[String: Any]])
+      let data = relay.folder.path + "/data"
+      let listed = try await Waystation.run("keys", "list", "--data", data)
+      #expect(listed.ending == .exit(0) && listed.output.contains(kid(keys[0])), "\(listed)")
+      let none = try await Waystation.run("keys", "list", "--data", relay.folder.path)
+      #expect(none.ending == .exit(0) && none.output.contains("holds no keys yet"), "\(none)")
+      let rotated = try await Waystation.run("keys", "rotate", "--data", data)
+      #expect(rotated.ending == .exit(0), "\(rotated)")
     }
 
     @Test("a relay without receipts has no keys, and says so")
@@ -191,6 +218,7 @@ extension EndToEnd {
       let copy = relay.folder.path + "/copy"
       let made = try await Waystation.run("store", "backup", "--data", data, "--to", copy)
       #expect(made.ending == .exit(0), "\(made)")
+      #expect(made.output.contains("put receipt-keys of that folder into it, and start"), "\(made)")
       #expect(!FileManager.default.fileExists(atPath: copy + "/receipt-keys"))
       let copied = try FileManager.default.subpathsOfDirectory(atPath: copy)
       #expect(copied.allSatisfy { !$0.hasSuffix(".pem") && !$0.hasSuffix(".json") }, "\(copied)")

@@ -218,6 +218,15 @@ struct NeedRulesTests {
     #expect(needs.map(\.severity) == [.critical, .critical, .warning, .warning])
   }
 
+  @Test("new keys of receipts are told since they sign, with the first of them")
+  func keys() throws {
+    let since = Self.now.adding(milliseconds: -60_000)
+    let needs = needs { $0.newReceiptKeys = ("kid-1", since) }
+    let need = try #require(needs.first)
+    #expect(need.key == Need.Key(.receiptKeysNew) && need.severity == .warning)
+    #expect(need.since == since && need.cause?.hasSuffix("new first key, kid-1") == true)
+  }
+
   @Test("a gap and an old envelope need somebody once they have waited for a quarter of an hour")
   func waits() {
     let since = Self.now.adding(milliseconds: -NeedLimits.gapMs)

@@ -159,6 +159,9 @@ package struct NeedFacts: Sendable {
   package var refusedReload: (at: WallTime, problems: [String])?
   /// The path of the configuration file; nil if there is none.
   package var configurationPath: String?
+  /// The first key of a ring for receipts that does not follow the one before, and since when it
+  /// signs; nil if there is none.
+  package var newReceiptKeys: (firstKid: String, since: WallTime)?
   /// Why the clock is doubted; nil while it is not.
   package var clockDoubt: String?
 

@@ -30,6 +30,8 @@ package enum NeedKind: String, CaseIterable, Sendable {
   case certificateUnusable = "certificate-unusable"
   /// A certificate or a revocation list ends soon, or has ended.
   case certificateEnding = "certificate-ending"
+  /// Receipts are signed with keys that do not follow those before: devices trust none of them.
+  case receiptKeysNew = "receipt-keys-new"
   /// The machine's clock is doubted.
   case clockDoubted = "clock-doubted"
   /// Envelopes expired undelivered.

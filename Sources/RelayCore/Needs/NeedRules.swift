@@ -19,7 +19,8 @@ package struct NeedRules: Sendable {
     var needs: [Need] = store() + load()
     for upstream in facts.upstreams { needs += self.needs(of: upstream) }
     needs += Self.untold(facts) + Self.unread(facts)
-    needs += blocked() + configuration() + Self.certificates(facts) + clock() + gaps() + quotas()
+    needs += blocked() + configuration() + Self.certificates(facts)
+    needs += keys() + clock() + gaps() + quotas()
     needs.sort {
       ($0.severity, $0.key.kind.order) < ($1.severity, $1.key.kind.order)
     }
@@ -86,6 +87,18 @@ package struct NeedRules: Sendable {
       need(
         Need.Key(.shedding), .critical, "devices are sent away: more comes in than can be stored",
         [.listClients])
+    ]
+  }
+
+  private func keys() -> [Need] {
+    guard let new = facts.newReceiptKeys else { return [] }
+    return [
+      need(
+        Need.Key(.receiptKeysNew), .warning, since: new.since,
+        "receipts are signed with new keys, and devices that know the former ones trust none of"
+          + " them",
+        cause: "put the folder of the former keys back, or tell devices of the new first key,"
+          + " \(new.firstKid)", [])
     ]
   }
 

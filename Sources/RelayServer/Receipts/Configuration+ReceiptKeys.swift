@@ -47,15 +47,17 @@ extension Configuration {
     after used: ReceiptKeys?, hasReceipts: Bool, _ now: WallTime, _ log: Log
   ) throws(ConfigurationProblem) -> ReceiptKeys? {
     guard let path = receiptKeysFolder else { return nil }
-    let keys: ReceiptKeys
+    var keys: ReceiptKeys
     let isNew: Bool
     do throws(KeyFolderError) {
       (keys, isNew) = try KeyFolder(path).takeUp(at: now)
     } catch {
       throw ConfigurationProblem(key: "receipts.keys", reason: error.description)
     }
-    guard keys.ring != used?.ring else { return keys }
+    if let used, used.ring == keys.ring { return used }
+    keys.isStrangeSince = used?.isStrangeSince
     if isNew, hasReceipts {
+      keys.isStrangeSince = now
       log.warning(
         "new keys for receipts were made, though the store has receipts: no device trusts them",
         ("folder", .text(path)), ("kid", .text(keys.kid)),
@@ -71,6 +73,7 @@ extension Configuration {
         ("keys", .integer(Int64(keys.ring.keys.count))))
     }
     if let used, !keys.ring.continues(used.ring) {
+      keys.isStrangeSince = now
       log.warning(
         "the keys for receipts do not follow those in use before: devices have to be told of them",
         ("folder", .text(path)), ("kid", .text(keys.kid)), ("formerKid", .text(used.kid)))

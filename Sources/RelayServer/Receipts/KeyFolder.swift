@@ -156,8 +156,8 @@ package struct KeyFolder: Sendable {
   }
 
   private static let absence =
-    "holds no keys yet: the relay makes the first one when it starts; if it has, name its data"
-    + " folder by --data"
+    "holds no keys yet: the relay makes the first one when it starts; if it has, name its"
+    + " configuration by --config, or its data folder by --data"
 
   private func make() throws(KeyFolderError) {
     guard mkdir(path, 0o700) == 0 else {

@@ -8,6 +8,9 @@ package struct ReceiptKeys: Sendable {
   /// The same as the relay shows them: a JSON Web Key Set.
   package let jwks: [UInt8]
   private let key: SigningKey
+  /// When the ring took the place of another one that it does not follow, as far as this process
+  /// has seen that; nil if it did not.
+  package internal(set) var isStrangeSince: WallTime?
 
   /// Puts both together.
   ///

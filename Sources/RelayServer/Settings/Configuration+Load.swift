@@ -45,12 +45,13 @@ extension Configuration {
   ///
   /// - Parameters:
   ///   - file: The file's path, for messages, and what it holds.
+  ///   - needsUpstream: Whether one without upstreams is a mistake, as for a relay that is to run.
   ///   - readSecret: Reads the files that the configuration names as `${file:PATH}`.
   /// - Returns: The configuration, or everything that is wrong with it.
   package static func load(
     file: (path: String, bytes: [UInt8])? = nil,
     environment: [String: String] = [:],
-    flags: ConfigurationFlags = ConfigurationFlags(),
+    flags: ConfigurationFlags = ConfigurationFlags(), needsUpstream: Bool = true,
     readSecret: @escaping SecretFile.Reader = SecretFile.unread
   ) -> Result<Configuration, ConfigurationErrors> {
     var configuration = Configuration()
@@ -73,7 +74,7 @@ extension Configuration {
     if configuration.store.postgres != nil, configuration.data != usualData {
       configuration.unusedData = configuration.data
     }
-    if configuration.upstreams.isEmpty, problems.problems.isEmpty {
+    if needsUpstream, configuration.upstreams.isEmpty, problems.problems.isEmpty {
       problems.add(
         "upstreams",
         "no upstream is configured; name one with --upstream default=https://api.example.com,"

@@ -40,10 +40,13 @@ package struct ReceiptsConfiguration: KeyedSection, Sendable {
 
 extension Configuration {
   /// The name of the folder of keys in a data folder.
-  private static let receiptKeysName = "receipt-keys"
+  package static let receiptKeysName = "receipt-keys"
 
   /// The folder of the keys of receipts; nil if there are no receipts.
   package var receiptKeysFolder: String? {
-    receipts.map { $0.keys ?? "\(data)/\(Self.receiptKeysName)" }
+    receipts.map { $0.keys ?? usualReceiptKeysFolder }
   }
+
+  /// The folder of the keys where the configuration names none.
+  package var usualReceiptKeysFolder: String { "\(data)/\(Self.receiptKeysName)" }
 }

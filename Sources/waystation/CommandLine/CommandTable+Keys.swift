@@ -11,11 +11,13 @@ extension CommandTable {
     ],
     options: [
       configurationFile,
-      OptionRule.folder("--data", "the relay's data folder, if the file does not name it"),
+      OptionRule.folder(
+        "--data", "the relay's data folder, if the file does not name it, or there is none"),
       environmentFile,
     ],
     notes: [
       "They work on the folder that the configuration names by receipts.keys, and need no relay."
+        + " Without a configuration that is receipt-keys in the data folder, so --data is enough."
         + " Run them as the relay's user, or as root. The first key is the relay's to make, when it"
         + " starts.",
       "rotate deletes the old private key. The old public key stays in the ring, so that what it"
@@ -26,6 +28,7 @@ extension CommandTable {
     exits: "0 done, 1 not.",
     examples: [
       "sudo -u waystation waystation keys list --config /etc/waystation/config.json",
+      "waystation keys list --data ./data",
       "sudo -u waystation waystation keys rotate --config /etc/waystation/config.json"
         + " && sudo systemctl reload waystation",
     ])

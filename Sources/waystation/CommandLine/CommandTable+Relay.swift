@@ -169,7 +169,9 @@ extension CommandTable {
         + " kind of damage, what it means, and what to do.",
       "backup copies the database and the bodies as of one moment, syncs them to disk, and checks"
         + " the copy. The relay goes on meanwhile. The copy is a data folder: to restore it, stop"
-        + " the relay, put it in the place of the old one, and start.",
+        + " the relay, put it in the place of the old one, and start. The keys of receipts"
+        + " (receipt-keys) are in no copy: keep one apart, and put them into the folder before the"
+        + " start. Without them the relay begins new ones, which no device trusts.",
       "rescue is for files that were deleted, moved or replaced while the relay runs. Only that"
         + " relay can still read them: do not stop it before the rescue. The relay itself writes"
         + " the new folder, on its machine, where it may write. rescue needs an operator's token"

@@ -27,10 +27,12 @@ struct ConfigurationSource: Equatable {
   ///
   /// Opens no other files than those that the configuration names as `${file:PATH}`.
   ///
-  /// - Parameter isAnew: Whether it is loaded while the relay runs. Then the file has to be a
-  ///   regular one: a pipe would be waited for.
+  /// - Parameters:
+  ///   - isAnew: Whether it is loaded while the relay runs. Then the file has to be a regular one:
+  ///     a pipe would be waited for.
+  ///   - needsUpstream: Whether one without upstreams is a mistake.
   func load(
-    environment: [String: String], isAnew: Bool = false
+    environment: [String: String], isAnew: Bool = false, needsUpstream: Bool = true
   ) throws(Failure) -> Configuration {
     var file: (path: String, bytes: [UInt8])?
     if let path = Configuration.filePath(flag: configPath, environment: environment) {
@@ -44,7 +46,8 @@ struct ConfigurationSource: Equatable {
       }
     }
     switch Configuration.load(
-      file: file, environment: environment, flags: flags, readSecret: Self.readSecret)
+      file: file, environment: environment, flags: flags, needsUpstream: needsUpstream,
+      readSecret: Self.readSecret)
     {
     case .success(let configuration): return configuration
     case .failure(let errors): throw Failure(problems: errors.problems.map(\.description))

@@ -5,7 +5,8 @@ import RelayServer
 /// `waystation keys`: shows the keys that sign receipts, and puts a new one in place of the present
 /// one.
 ///
-/// It works on their folder, whether a relay runs or not.
+/// It works on their folder, whether a relay runs or not. Where no configuration is named, that is
+/// the usual one of the data folder, so that the keys can be shown without the relay's secrets.
 enum KeysCommand {
   static func run(_ order: KeysOrder) -> ExitCode {
     let source =
@@ -16,8 +17,9 @@ enum KeysCommand {
       let variables = try source.variables(over: Environment.variables()) { sentence in
         StandardStream.error.line("warning: \(sentence)")
       }
-      let configuration = try source.load(environment: variables)
-      guard let path = configuration.receiptKeysFolder else {
+      let configuration = try source.load(environment: variables, needsUpstream: false)
+      let usual = configuration.origin == nil ? configuration.usualReceiptKeysFolder : nil
+      guard let path = configuration.receiptKeysFolder ?? usual else {
         StandardStream.error.line(
           "waystation keys: the configuration has no \"receipts\", so the relay signs nothing")
         return .failed
@@ -46,7 +48,7 @@ enum KeysCommand {
     guard let ring = try folder.ring() else {
       return StandardStream.output.line(
         "\(folder.path) holds no keys yet: the relay makes the first one when it starts; if it has,"
-          + " name its data folder by --data")
+          + " name its configuration by --config, or its data folder by --data")
     }
     let terminal = Terminal.current(Environment.variables())
     for line in table(of: ring).lines(on: terminal) { StandardStream.output.line(line) }

@@ -1,5 +1,7 @@
+import Glibc
 import JSON
 import RelayCore
+import RelayServer
 import SQLiteStore
 
 /// `waystation store backup`: copies a store as it is at one moment, and checks the copy.
@@ -50,7 +52,17 @@ enum BackupCommand {
     return "a sound copy of \(folder) is in \(target): "
       + HumanText.contents(envelopes: verdict.envelopes ?? 0, waiting: verdict.waiting ?? 0)
       + "\n  \(size)\n"
-      + "to restore it, stop the relay, put the copy in the place of its data folder, and start"
+      + "to restore it, stop the relay, put the copy in the place of its data folder, "
+      + restoring(folder)
+  }
+
+  /// The end of the sentence that says how a copy is restored.
+  private static func restoring(_ folder: String) -> String {
+    let keys = Configuration.receiptKeysName
+    guard access("\(folder)/\(keys)", F_OK) == 0 else { return "and start" }
+    return "put \(keys) of that folder into it, and start\n"
+      + "  \(keys) is in no copy: keep one of it apart; without it the relay makes new keys, which"
+      + " no device trusts"
   }
 
   private static func json(

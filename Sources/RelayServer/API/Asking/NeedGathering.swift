@@ -38,6 +38,9 @@ struct NeedGathering: Sendable {
     for (name, count) in relay.metrics.posts.quotas { facts.quotaRefusals["\(name)"] = Int(count) }
     facts.certificateProblems = relay.certificateProblems()
     facts.certificates = relay.certificateEnds
+    if let keys = relay.receiptKeys, let since = keys.isStrangeSince {
+      facts.newReceiptKeys = (keys.ring.keys[0].id, since)
+    }
     facts.clockDoubt = WallClock.doubt
     let inForce = relay.inForce.withLock { $0 }
     facts.configurationPath = inForce.settings.configuration.origin?.path
