@@ -181,6 +181,38 @@ extension EndToEnd {
       let process = try ChildProcess(TestGateway.program, ["--folder", "/nowhere"])
       #expect(try await process.ending() == .exit(2))
       #expect(process.errors.contains("usage: outbox-gateway"))
+      let help = try ChildProcess(TestGateway.program, ["--help"])
+      #expect(try await help.ending() == .exit(0))
+      #expect(help.output.hasPrefix("usage: outbox-gateway"), "\(help.output)")
+    }
+
+    @Test("a folder that another gateway has open is told with that one's process")
+    func owned() async throws {
+      let stand = try OutboxStand()
+      let url = "http://127.0.0.1:\(stand.relay.port)"
+      let first = try Run(stand, url, [])
+      try first.write(0..<1)
+      _ = try await first.process.outputLines(count: 1)
+      let second = try Run(stand, url, [])
+      #expect(try await second.process.ending() == .exit(1))
+      let words = "another process has it open, pid \(first.process.number)"
+      #expect(second.process.errors.contains(words), "\(second.process.errors)")
+      first.process.signal(SIGKILL)
+      try await first.process.ending()
+    }
+
+    @Test("a file of a token that is not there is told, and not a token that is refused")
+    func lostToken() async throws {
+      let stand = try OutboxStand(more: Credentials.configuration)
+      try await stand.relay.start()
+      let file = stand.folder.path + "/token"
+      let run = try Run(
+        stand, "http://127.0.0.1:\(stand.relay.port)", ["--token-file", file])
+      try run.write(0..<1)
+      try await run.process.errors(hold: "cannot read \(file): No such file")
+      #expect(!run.process.errors.contains("refuses the token"), "\(run.process.errors)")
+      run.process.signal(SIGKILL)
+      try await run.process.ending()
     }
   }
 }

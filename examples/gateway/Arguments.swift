@@ -3,9 +3,10 @@ import WaystationOutboxCurl
 
 /// What the gateway is told on its command line.
 struct Arguments {
-  /// The command line cannot be used; in words.
+  /// The command line cannot be used, or asks for help; in words.
   struct Fault: Error {
     let words: String
+    var isHelp = false
   }
 
   static let usage = """
@@ -20,7 +21,7 @@ struct Arguments {
   private var client = ""
   private(set) var lane = Lane.default
   private(set) var path = "/readings"
-  private var tokenFile: String?
+  private(set) var tokenFile: String?
   private var certificates: String?
   private var custody = Custody.accepted
   private var keepsEvidence = false
@@ -32,6 +33,7 @@ struct Arguments {
   init(_ words: some Sequence<String>) throws(Fault) {
     var words = Array(words)[...]
     while let name = words.popFirst() {
+      if name == "--help" || name == "-h" { throw Fault(words: Self.usage, isHelp: true) }
       if name == "--acknowledge" || name == "--evidence" {
         if name == "--evidence" { keepsEvidence = true } else { acknowledges = true }
         continue

@@ -16,8 +16,8 @@ struct Gateway {
     do throws(Arguments.Fault) {
       exit(await run(try Arguments(CommandLine.arguments.dropFirst())))
     } catch {
-      say(error.words)
-      exit(2)
+      write(error.words + "\n", to: error.isHelp ? 1 : 2)
+      exit(error.isHelp ? 0 : 2)
     }
   }
 
@@ -26,7 +26,7 @@ struct Gateway {
     do throws(OutboxError) {
       outbox = try await Outbox.open(arguments.settings)
     } catch {
-      say("cannot open \(arguments.folder): \(error)")
+      say("cannot open \(arguments.folder): \(words(of: error))")
       return 1
     }
     let gateway = Gateway(arguments: arguments, outbox: outbox)
@@ -38,6 +38,14 @@ struct Gateway {
     await outbox.close()
     await telling.value
     return status
+  }
+
+  private static func words(of error: OutboxError) -> String {
+    switch error {
+    case .owned(let pid): "another process has it open" + (pid.map { ", pid \($0)" } ?? "")
+    case .newerSchema(let number): "a newer version has written it (schema \(number))"
+    case .invalid(let words), .io(let words): words
+    }
   }
 
   // MARK: - Readings
@@ -118,7 +126,7 @@ struct Gateway {
         Self.say("the relay has lost numbers \(first) to \(last) of \(lane)")
       case .rejoined(let lane): Self.say("goes on in \(lane) above the relay's numbers")
       case .credentialsRefused:
-        Self.say("the relay refuses the token")
+        Self.say(arguments.tokenFile.flatMap(TokenFile.fault) ?? "the relay refuses the token")
         askAgain()
       default: break
       }
