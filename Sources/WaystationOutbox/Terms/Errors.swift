@@ -48,7 +48,7 @@ public enum ChangeError: Error, Sendable {
   case sealed(Item.State)
   /// The change itself cannot be used; in words.
   case invalid(String)
-  /// The relay has refused the change, with this problem.
+  /// The relay has refused the change; in its words, for people.
   ///
   /// In an evidence lane it refuses each change of a request that it has.
   case relay(problem: String)

@@ -9,6 +9,9 @@ public enum Event: Sendable {
   /// An upload counts in bytes of the whole body, also where it goes in parts.
   case sending(Item.ID, Progress)
   /// The relay has an item, under this id of its own.
+  ///
+  /// The id is empty where the relay had the item before and does not say which one it is: the
+  /// answer to an earlier post was lost, or the relay has forgotten all of it but its key.
   case accepted(Item.ID, relay: String)
   /// The relay has signed for a lane's items, up to ``Receipt/last``.
   case receipt(Receipt)

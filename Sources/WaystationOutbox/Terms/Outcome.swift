@@ -5,6 +5,10 @@ public enum Outcome: Sendable {
   /// Its answer is there if it was small enough to come along.
   case delivered(Response?)
   /// The upstream or the relay has refused it: as it is, it would be refused again.
+  ///
+  /// The answer is nil where the item waits for somebody, as one does that blocks its lane: the
+  /// error has the words. So it is where the relay itself has refused it, and where the upstream's
+  /// answer was too large to come along.
   case refused(Response?, RecordedError)
   /// There is no connection just now.
   ///

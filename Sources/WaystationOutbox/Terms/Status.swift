@@ -26,6 +26,10 @@ public struct LaneStatus: Sendable, Equatable {
   public let head: UInt64
   /// The last number that the relay has signed for, as far as this device could verify it; 0 for
   /// none.
+  ///
+  /// It is also 0 while the latest receipt is one that was gone on from without being compared with
+  /// what was sent, as after ``Event/rejoined(_:)`` or a ``CustodyFault``. The next receipt that
+  /// reaches further and holds brings it back.
   public let receipted: UInt64
   /// What is wrong with the lane's latest receipts; nil if nothing is, or nothing has come since
   /// the outbox was opened.
