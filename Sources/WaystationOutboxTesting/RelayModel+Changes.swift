@@ -118,7 +118,10 @@ extension RelayModel {
       handOn()
       return accepted(taken, field)
     case .void: return problem(422, "invalid-field", "it cannot be taken")
-    case .rejected(let status, let name, let words): return problem(status, name, words)
+    case .rejected(let status, let name, let words):
+      // Where only room is missing, the same may succeed later.
+      if status == 422 || status == 409 { uploads[key] = nil }
+      return problem(status, name, words)
     }
   }
 

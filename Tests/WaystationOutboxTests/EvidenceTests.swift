@@ -232,6 +232,7 @@ struct EvidenceTests {
   @Test("what was taken back while a number before it was missing is signed for once that has come")
   func parked() async throws {
     let stand = try await Self.open()
+    try await stand.sendTogether()
     let ids = try await stand.outbox.enqueue([
       (Request("POST", "/invalid"), Options()), (CustodyStand.request(2), Options()),
       (CustodyStand.request(3), Options()),

@@ -112,6 +112,8 @@ private final class CoreStand {
         bodies: folder.path), bootID: "boot", incarnation: "device", random: { 7 })
     core.early = { [unowned self] in early += Self.sent($0) }
     try enqueue((1...items).map { item($0) })
+    // The first item of a lane would go by itself.
+    core.state.confirmedLanes = Set(core.state.lanes.keys)
   }
 
   func item(_ number: Int, isHeld: Bool = false) -> NewItem {

@@ -120,6 +120,7 @@ struct Gateway {
       case .unreachable(let failure): Self.say("unreachable: \(failure.reason)")
       case .limited(_, let reason): Self.say("waits: \(reason)")
       case .damaged(let words): Self.say("damaged: \(words)")
+      case .storeFailing(let words): Self.say("waits for the disk: \(words)")
       case .receipt(let receipt): Self.say("signed for \(receipt.lane) up to \(receipt.last)")
       case .custodyBroken(let lane, let fault): Self.say("no proof for \(lane): \(fault)")
       case .relayBehind(let lane, let first, let last):

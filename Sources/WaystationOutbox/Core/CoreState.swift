@@ -41,6 +41,13 @@ struct CoreState: Sendable {
   /// How many items the next post may have: fewer after one that was too large, or refused whole.
   var batchItems: Int
   var batchBytes: Int
+  /// The lanes of which the relay has taken a number since the outbox was opened.
+  var confirmedLanes: Set<LaneNumber> = []
+  /// How often in a row an item was given another number, and the relay has taken none.
+  var renumberings = 0
+  /// The bytes from which on a body is uploaded since no post may be so large, as far as the relay
+  /// has said; nil if it has not.
+  var uploadsFrom: Int64?
   /// Whether void numbers go in a post of their own.
   var voidsGoAlone = false
   /// Until when items are collected; nil if nothing is.
@@ -165,6 +172,9 @@ struct Inquiry: Sendable {
 
 /// The core's own limits.
 enum CoreLimits {
+  /// How often in a row items are given other numbers at once; after that there is a pause each
+  /// time.
+  static let renumberingsMax = 3
   /// The answers in a row that tell only of strangers' ends after which it is asked more slowly.
   static let strangeAnswersMax = 16
   /// The time between two questions then, in milliseconds.

@@ -154,22 +154,10 @@ extension OutboxCore {
     // First, since they bring the upstream's answers along.
     let ids = Self.ids(of: items, answer.results.dropFirst(voids.count))
     for ending in answer.ended { try takeEnded(ending, ids) }
-    var isLimited: (words: String, afterMs: Int64?)?
-    for (item, result) in zip(items, answer.results.dropFirst(voids.count)) {
-      guard let kept = try file.item(item) else { continue }
-      switch result {
-      case .taken(let id, let word): try takeTaken(kept, id: id, state: word)
-      case .void: break
-      // It has told of it otherwise meanwhile.
-      case .rejected where kept.isHanded: break
-      case .rejected(let problem) where problem.mayPass:
-        isLimited = (problem.words, problem.retryAfterMs)
-      case .rejected(let problem): try takeRejected(kept, problem)
-      }
-    }
+    let pause = try takeResults(answer.results.dropFirst(voids.count), of: items)
     try takeReceipts(answer, at: now)
     try takeLanes(answer, asked: lanes, at: now)
-    if let (words, afterMs) = isLimited {
+    if let (words, afterMs) = pause {
       limited(words, afterMs: afterMs, at: now)
     } else if let afterMs = answer.retryAfterMs {
       limited("the relay asks for a pause", afterMs: afterMs, at: now)
@@ -177,13 +165,65 @@ extension OutboxCore {
       state.sender.answered()
     }
     state.voidsGoAlone = false
+    takeAllowance(of: answer)
+  }
+
+  /// How large the next posts may be.
+  private func takeAllowance(of answer: SyncAnswer) {
     // What was halved grows again.
     state.batchItems = Self.grown(state.batchItems, to: settings.sending.batchItems)
     state.batchBytes = Self.grown(state.batchBytes, to: settings.sending.batchBytes)
     if let most = answer.itemsPerBatch { state.batchItems = max(1, min(state.batchItems, most)) }
     if let most = answer.bytesPerBatch {
       state.batchBytes = max(1, min(state.batchBytes, most / 2))
+      // What is no text is half as long again in a post.
+      if state.features.contains("uploads") { state.uploadsFrom = max(1, Int64(most / 2)) }
     }
+  }
+
+  /// Takes what became of each item of a post.
+  ///
+  /// - Returns: Why, and for how long, to stay away; nil if something has moved, and no
+  ///   pause is asked for.
+  private func takeResults(
+    _ results: ArraySlice<SyncAnswer.Result>, of items: [Int64]
+  ) throws(StoreError) -> (words: String, afterMs: Int64?)? {
+    var pause: (words: String, afterMs: Int64?)?
+    var renumbered: (item: KeptItem, problem: RelayProblem)?
+    var hasMoved = items.isEmpty
+    for (item, result) in zip(items, results) {
+      guard let kept = try file.item(item) else {
+        // The same answer has told of its end.
+        hasMoved = true
+        continue
+      }
+      switch result {
+      case .taken(let id, let word):
+        confirmNumber(of: kept)
+        try takeTaken(kept, id: id, state: word)
+        hasMoved = true
+      case .void: break
+      // It has told of it otherwise meanwhile.
+      case .rejected where kept.isHanded: hasMoved = true
+      case .rejected(let problem) where problem.mayPass:
+        pause = (problem.words, problem.retryAfterMs)
+      case .rejected(let problem) where problem.isAboutNumber:
+        if renumbered == nil { renumbered = (kept, problem) }
+        hasMoved = true
+      case .rejected(let problem):
+        try takeRejected(kept, problem)
+        hasMoved = true
+      }
+    }
+    // Last: what the relay has taken by now keeps its number.
+    if let (item, problem) = renumbered {
+      try renumber(item, problem)
+      if state.renumberings > CoreLimits.renumberingsMax { pause = (problem.words, nil) }
+    }
+    if !hasMoved, pause == nil {
+      pause = ("the relay does not say what became of what was sent", nil)
+    }
+    return pause
   }
 
   private static func grown(_ size: Int, to most: Int) -> Int {
@@ -236,17 +276,6 @@ extension OutboxCore {
 
   private func takeRejected(_ item: KeptItem, _ problem: RelayProblem) throws(StoreError) {
     switch problem.name {
-    case "sequence-passed", "sequence-conflict":
-      // The relay has gone on without the number, or gave it to another one: it needs a new one.
-      if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
-      var renumbered = item
-      renumbered.sequence = nil
-      renumbered.state = .waiting
-      try file.update(renumbered)
-      if problem.name == "sequence-conflict" {
-        state.mustRejoin = true
-        try file.set(.mustRejoin, 1)
-      }
     case "key-conflict": try takeKnown(item)
     default: try refuse(item, by: .relay, problem.error)
     }
@@ -302,6 +331,14 @@ extension OutboxCore {
     guard let problem, [400, 413, 422].contains(problem.status) else {
       return notReachable(.notTheRelay, at: now)
     }
+    if problem.isAboutQuestion {
+      // No item is to blame. What the relay does not know any more is not named again.
+      if state.since != nil {
+        state.since = nil
+        try file.set(.since, nil)
+      }
+      return limited(problem.words, afterMs: nil, at: now)
+    }
     state.sender.answered()
     // Void numbers go by themselves then, so that they are not what an item is blamed for.
     state.voidsGoAlone = !voids.isEmpty && !items.isEmpty
@@ -315,7 +352,23 @@ extension OutboxCore {
       // The question itself was refused: it is not asked again soon.
       return limited(problem.words, afterMs: nil, at: now)
     }
+    if response.status == 413, item.bodyBytes > 0, !isUploaded(item),
+      state.features.contains("uploads")
+    {
+      return try uploadInstead(item)
+    }
     try refuse(item, by: .relay, problem.error)
+  }
+
+  /// No post may be as large as one of this item alone: its body goes by itself, in parts.
+  private func uploadInstead(_ item: KeptItem) throws(StoreError) {
+    state.uploadsFrom = min(state.uploadsFrom ?? .max, item.bodyBytes)
+    // What is covered of it may be something else then.
+    if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
+    var whole = item
+    whole.state = .waiting
+    whole.attempts = 0
+    try file.update(whole)
   }
 }
 

@@ -64,6 +64,13 @@ extension OutboxCore {
     _ item: KeptItem, by refuser: Refuser, _ error: RecordedError
   ) throws(StoreError) {
     var blocked = item
+    if refuser == .app, onRefusal(of: item) == .skip, let sequence = item.sequence, !item.isHanded {
+      // Whoever mends it gives it another number. Those behind it are not held up by this one.
+      try declareVoid(item)
+      try file.deleteDigest(item.lane, sequence)
+      blocked.sequence = nil
+      blocked.upload = nil
+    }
     blocked.state = .blocked
     blocked.error = error
     blocked.refuser = refuser
@@ -118,8 +125,14 @@ extension OutboxCore {
   func content(of item: KeptItem) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
     guard let (request, stored) = try file.content(of: item.id) else { return nil }
     switch item.bodyKind {
-    case .none: return (request, .none)
-    case .inline: return (request, .bytes(stored))
+    case .none, .inline:
+      let bytes = item.bodyKind == .none ? [] : stored
+      guard bytes.count == item.bodyBytes else {
+        throw StoreError(
+          kind: .corrupt, operation: "read", subject: "the body of item \(item.id)",
+          detail: "it has another size than it was kept with.")
+      }
+      return (request, item.bodyKind == .none ? .none : .bytes(bytes))
     case .file:
       let path = "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))"
       guard Platform.size(of: path) == item.bodyBytes else {

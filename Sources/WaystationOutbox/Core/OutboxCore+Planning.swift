@@ -21,7 +21,9 @@ extension OutboxCore {
     for lane in lanes {
       let before = plan.items.count
       let start = isAhead ? state.underwayThrough[lane.number] : nil
-      try take(from: lane, behind: start ?? 0, atMost: share, into: &plan, at: now)
+      try take(
+        from: lane, behind: start ?? 0, atMost: itemsMax(of: lane, share: share), into: &plan,
+        at: now)
       if plan.items.count > before { state.lastLane = lane.number }
       if plan.items.count >= state.batchItems { break }
     }
@@ -92,9 +94,15 @@ extension OutboxCore {
   }
 
   /// Whether an item's body goes by itself, in parts that go on after a cut.
+  ///
+  /// What went in a post before goes so again, as long as no post is refused for its size.
   func isUploaded(_ item: KeptItem) -> Bool {
-    settings.isRelay && item.commandVersion == nil
-      && item.bodyBytes >= settings.sending.uploadBytes
+    guard settings.isRelay, item.commandVersion == nil else { return false }
+    if item.upload != nil || item.bodyBytes >= settings.sending.uploadBytes { return true }
+    guard let from = state.uploadsFrom, item.state != .sealed || item.attempts == 0 else {
+      return false
+    }
+    return item.bodyBytes >= from
   }
 
   // MARK: - One item

@@ -14,11 +14,16 @@ extension OutboxCore {
   /// The next step of an item's upload.
   func nextStep(of item: KeptItem, at now: Moment) throws(StoreError) -> OutgoingExchange? {
     guard let (request, body) = try readableContent(of: item) else { return nil }
-    let sealed = item.state == .sealed ? item : try seal(item)
+    var sealed = item.state == .sealed ? item : try seal(item)
+    if sealed.upload == nil {
+      // Whatever the relay says of its posts by then, it goes on as an upload.
+      sealed.upload = Self.noPlace
+      try file.update(sealed)
+    }
     try cover(sealed, request, body)
     let step: UploadStep
     var part: UploadPart?
-    if sealed.upload == nil {
+    if sealed.upload == Self.noPlace {
       step = .create
     } else if let offset = state.uploadOffsets[item.id] {
       step = .append(
@@ -31,6 +36,9 @@ extension OutboxCore {
       .upload(item: item.id, step), uploadRequest(sealed, request, body, step, at: now),
       part: part)
   }
+
+  /// The place of an upload that has none yet.
+  private static let noPlace = ""
 
   private func uploadRequest(
     _ item: KeptItem, _ request: KeptRequest, _ body: KeptBody, _ step: UploadStep, at now: Moment
@@ -94,21 +102,22 @@ extension OutboxCore {
     _ response: Response, of id: Int64, _ step: UploadStep, at now: Moment
   ) throws(StoreError) {
     guard var item = try file.item(id), !item.isHanded else { return }
-    state.sender.answered()
     let offset = response.header("upload-offset").flatMap { Int64($0) }
     switch response.status {
-    case 201:
+    case 201 where step == .create:
       guard let location = response.header("location"), let path = Self.path(of: location) else {
         return notReachable(.notTheRelay, at: now)
       }
       item.upload = path
       try file.update(item)
       note(offset ?? 0, of: item)
-    case 204 where step != .create && offset != nil && !hasStood(step, at: offset):
+    case 204 where hasGrown(step, to: offset):
+      if case .append = step { state.sender.answered() }
       // One that is complete is answered as a whole to a last part without a body.
       let isComplete = response.header("upload-complete") == "?1"
       note(isComplete ? item.bodyBytes : offset ?? 0, of: item)
     case 200, 202:
+      state.sender.answered()
       state.uploadOffsets[id] = nil
       guard let relayID = EnvelopeAnswer.id(response.body) else {
         guard EnvelopeAnswer.isDuplicate(response.body) else {
@@ -116,14 +125,15 @@ extension OutboxCore {
         }
         return try endForgotten(item)
       }
+      confirmNumber(of: item)
       try handOver(item, relayID: relayID)
       if let told = ToldReceipt(body: response.body) { try take([told], at: now) }
     case 404:
-      item.upload = nil
+      item.upload = Self.noPlace
       try file.update(item)
       state.uploadOffsets[id] = nil
       limited("the relay does not know the upload any more", afterMs: nil, at: now)
-    case 409 where offset != nil && item.upload != nil && !hasStood(step, at: offset):
+    case 409 where hasGrown(step, to: offset):
       note(offset ?? 0, of: item)
     case 409 where response.header("location").flatMap(Self.path) != nil:
       item.upload = response.header("location").flatMap(Self.path)
@@ -140,6 +150,11 @@ extension OutboxCore {
   ) throws(StoreError) {
     guard let problem = RelayProblem(response) else {
       return notReachable(.notTheRelay, at: now)
+    }
+    if problem.isAboutNumber {
+      try renumber(item, problem)
+      guard state.renumberings > CoreLimits.renumberingsMax else { return state.sender.answered() }
+      return limited(problem.words, afterMs: nil, at: now)
     }
     if problem.mayPass || problem.name == "superseded-upload" || problem.status == 409 {
       return limited(problem.words, afterMs: response.retryAfterMs, at: now)
@@ -161,10 +176,16 @@ extension OutboxCore {
     try endTold(try handOver(item, relayID: ""), .unknown, error: .forgottenByRelay)
   }
 
-  /// Whether a part was sent, and the upload has not grown by it: to send it again at once would
-  /// lead nowhere.
-  private func hasStood(_ step: UploadStep, at offset: Int64?) -> Bool {
-    if case .append(let sent, let count) = step { count > 0 && offset == sent } else { false }
+  /// Whether it is known how far the upload has come, and a part that was sent has brought it on.
+  ///
+  /// To go on at once where it stands as before would lead nowhere.
+  private func hasGrown(_ step: UploadStep, to offset: Int64?) -> Bool {
+    guard let offset else { return false }
+    return switch step {
+    case .create: false
+    case .ask: true
+    case .append(let sent, _): offset > sent
+    }
   }
 
   private func note(_ offset: Int64, of item: KeptItem) {

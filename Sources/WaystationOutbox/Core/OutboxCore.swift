@@ -53,7 +53,13 @@ final class OutboxCore {
       state.lanes[lane.number] = lane
       state.laneNumbers[lane.name] = lane.number
     }
-    state.nextItem = try file.number(.nextItem) ?? 1
+    let next = try file.number(.nextItem) ?? 1
+    guard next.isCount else {
+      throw StoreError(
+        kind: .corrupt, operation: "read", subject: "the next item's number",
+        detail: "\(next) is none.")
+    }
+    state.nextItem = next
     // Nothing is written where nothing has changed: a full disk keeps nobody from opening.
     state.promisedItem = state.nextItem
     state.attention = try file.attentionCount()

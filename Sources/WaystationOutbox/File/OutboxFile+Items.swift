@@ -236,15 +236,34 @@ extension OutboxFile {
     let error = row.text(19).map { RecordedError(id: $0, message: row.text(20) ?? "") }
     return KeptItem(
       id: row.int(0), lane: LaneNumber(raw: row.int(1)), state: state, isHanded: row.bool(3),
-      sequence: row.optionalInt(4).map { UInt64(clamping: $0) }, key: key, tag: row.text(6),
-      coalesce: row.text(7), bodyKind: bodyKind, bodyBytes: row.int(9), bytes: row.int(10),
-      enqueuedAt: Moment(wallMs: row.int(11), monotonicMs: row.int(12), boot: row.int(13)),
-      expiresMs: row.optionalInt(14), notBeforeMs: row.optionalInt(15),
-      onRefusal: row.optionalInt(16).map { OnRefusal(code: $0) }, attempts: Int(row.int(17)),
+      sequence: row.optionalInt(4).map { UInt64($0.asCount) }, key: key, tag: row.text(6),
+      coalesce: row.text(7), bodyKind: bodyKind, bodyBytes: row.int(9).asCount,
+      bytes: row.int(10).asCount,
+      enqueuedAt: Moment(
+        wallMs: row.int(11).asTime, monotonicMs: row.int(12).asTime, boot: row.int(13)),
+      expiresMs: row.optionalInt(14)?.asTime, notBeforeMs: row.optionalInt(15)?.asTime,
+      onRefusal: row.optionalInt(16).map { OnRefusal(code: $0) },
+      attempts: Int(row.int(17).asCount),
       relayID: row.text(18), error: error, refuser: row.optionalInt(21).flatMap(Refuser.init),
       commandVersion: row.optionalInt(22).map { Int($0) }, upload: row.text(23),
-      userData: row.bytes(24), relayLane: row.text(25), answers: Int(row.int(26)))
+      userData: row.bytes(24), relayLane: row.text(25), answers: Int(row.int(26).asCount))
   }
+}
+
+/// What a damaged row holds must not become a sum that is no number: it counts as the nearest value
+/// that this library writes.
+extension Int64 {
+  /// The greatest count of anything, and the longest time in milliseconds.
+  private static let most: Int64 = 1 << 53
+
+  /// A number of bytes, tries and the like.
+  fileprivate var asCount: Int64 { Swift.min(Swift.max(0, self), Self.most) }
+
+  /// A time or a span, in milliseconds.
+  fileprivate var asTime: Int64 { Swift.min(Swift.max(-Self.most, self), Self.most) }
+
+  /// Whether it can be a count.
+  var isCount: Bool { self == asCount }
 }
 
 extension OnRefusal {

@@ -125,8 +125,8 @@ final class OutboxFile {
     try statements.writeMeta.run(name.rawValue, number)
   }
 
-  /// Stores a text.
-  func set(_ name: MetaName, _ text: String) throws(StoreError) {
+  /// Stores a text, or that there is none.
+  func set(_ name: MetaName, _ text: String?) throws(StoreError) {
     try statements.writeMeta.run(name.rawValue, text)
   }
 
@@ -136,12 +136,17 @@ final class OutboxFile {
   func lanes() throws(StoreError) -> [KeptLane] {
     var lanes: [KeptLane] = []
     defer { statements.readLanes.reset() }
-    while try statements.readLanes.step() { lanes.append(Self.lane(statements.readLanes)) }
+    while try statements.readLanes.step() { lanes.append(try Self.lane(statements.readLanes)) }
     return lanes
   }
 
-  private static func lane(_ row: borrowing Statement) -> KeptLane {
-    KeptLane(
+  private static func lane(_ row: borrowing Statement) throws(StoreError) -> KeptLane {
+    for column in 2...5 where !row.int(Int32(column)).isCount {
+      throw StoreError(
+        kind: .corrupt, operation: "read", subject: "lane \(row.int(0))",
+        detail: "its counts are none.")
+    }
+    return KeptLane(
       number: LaneNumber(raw: row.int(0)), name: row.text(1) ?? "",
       next: UInt64(clamping: row.int(2)), items: Int(row.int(3)), bytes: row.int(4),
       line: Int(row.int(5)), isPaused: row.bool(6))

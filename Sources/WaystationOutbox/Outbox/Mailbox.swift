@@ -107,13 +107,14 @@ struct DroppedItem {
     }
     var options = Options(
       key: key, lane: Lane(lane), tag: text("tag").map { Tag($0) },
-      hold: object["hold"] != nil, coalesce: text("coalesce"), expires: span("expiresMs"),
+      hold: (try? object["hold"]?.bool()) == true, coalesce: text("coalesce"),
+      expires: span("expiresMs"),
       notBefore: span("notBeforeMs"),
       onRefusal: object["onRefusal"]?.wholeNumber.map { OnRefusal(code: $0) })
     // What it has lain here counts, as far as the time of day tells it.
     if let at = object["at"]?.wholeNumber, let expires = options.expires {
-      let ageMs = max(0, SystemClock().wall.milliseconds - at)
-      options.expires = max(.zero, expires - .milliseconds(ageMs))
+      let (ageMs, overflow) = SystemClock().wall.milliseconds.subtractingReportingOverflow(at)
+      options.expires = overflow ? .zero : max(.zero, expires - .milliseconds(max(0, ageMs)))
     }
     if let data = text("userData") {
       options.userData = (try? Base64.decode(Array(data.utf8))) ?? []
@@ -133,7 +134,14 @@ extension Outbox {
     guard let folder = settings.mailbox else { return false }
     for name in Platform.names(in: folder) where name != Self.refusedFolder {
       let path = "\(folder)/\(name)"
-      guard let bytes = try? Platform.read(path) else { continue }
+      let bytes: [UInt8]
+      do throws(StoreError) {
+        bytes = try Platform.readFile(path, bytesMax: settings.limits.bytes)
+      } catch {
+        // Another look may find it gone, or readable.
+        if error.kind == .corrupt { refuse(path, name, in: folder, error.detail) }
+        continue
+      }
       guard let (request, options) = DroppedItem.read(bytes) else {
         refuse(path, name, in: folder, "it is no item")
         continue

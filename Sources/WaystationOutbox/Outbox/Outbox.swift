@@ -98,7 +98,8 @@ public final class Outbox: Sendable {
         Moment(
           wallMs: clock.wall.milliseconds, monotonicMs: clock.monotonic.milliseconds, boot: boot)
       }, perform: { driver.perform($0) },
-      damaged: { [hub] error in Self.mark(settings.folder, error, hub) })
+      damaged: { [hub] error in Self.mark(settings.folder, error, hub) },
+      failing: { [hub] error in hub.tell(.storeFailing(error.words)) })
     driver.attach(store)
     if let damage { hub.keep(.damaged(damage)) }
   }

@@ -22,6 +22,8 @@ final class DiskWatch: Sendable {
   private let file: FileIdentity?
   private let clock: any OutboxClock
   private let last = Mutex<Look?>(nil)
+  /// The database's log, from its first commit on.
+  private let log = Mutex<FileIdentity?>(nil)
 
   /// Watches a folder, and the database that lies in it now.
   init(of folder: String, _ clock: any OutboxClock) {
@@ -43,11 +45,25 @@ final class DiskWatch: Sendable {
       return true
     }
     if isKnown { return }
-    guard FileIdentity(of: OutboxFile.path(in: folder)) == file else { throw .databaseGone(folder) }
+    guard FileIdentity(of: OutboxFile.path(in: folder)) == file, isLogThere else {
+      throw .databaseGone(folder)
+    }
     // A file system that does not say is found out about by its own refusal.
     guard let left = Platform.roomBytes(of: folder) else { return }
     last.withLock { $0 = Look(left: left - bytes * Self.writes, at: now) }
     guard left >= reserve else { throw .reserveReached(folder) }
+  }
+
+  /// Whether the log is still the one of before: what is kept stands there first.
+  private var isLogThere: Bool {
+    let now = FileIdentity(of: OutboxFile.path(in: folder) + "-wal")
+    return log.withLock { log in
+      guard let known = log else {
+        log = now
+        return true
+      }
+      return now == known
+    }
   }
 }
 
@@ -55,8 +71,9 @@ extension StoreError {
   fileprivate static func databaseGone(_ folder: String) -> StoreError {
     StoreError(
       kind: .displaced, operation: "enqueue into", subject: folder,
-      detail: "Somebody has removed or replaced the database, so what is written is lost with the "
-        + "end of the app. Close the outbox and open it again.")
+      detail:
+        "Somebody has removed or replaced the database or its log: what is written is lost with "
+        + "the end of the app. Close the outbox and open it again.")
   }
 
   fileprivate static func reserveReached(_ folder: String) -> StoreError {

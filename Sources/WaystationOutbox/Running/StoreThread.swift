@@ -32,6 +32,9 @@ final class StoreThread: @unchecked Sendable {
   private let now: @Sendable (Int64) -> Moment
   private let perform: @Sendable ([Effect]) -> Void
   private let damaged: @Sendable (StoreError) -> Void
+  private let failing: @Sendable (StoreError) -> Void
+  /// Whether the disk has not taken the last transaction.
+  private var isFailing = false
 
   /// The most jobs of one transaction.
   private static let jobsMax = 1024
@@ -39,13 +42,15 @@ final class StoreThread: @unchecked Sendable {
   init(
     _ core: sending OutboxCore, now: @escaping @Sendable (Int64) -> Moment,
     perform: @escaping @Sendable ([Effect]) -> Void,
-    damaged: @escaping @Sendable (StoreError) -> Void
+    damaged: @escaping @Sendable (StoreError) -> Void,
+    failing: @escaping @Sendable (StoreError) -> Void
   ) {
     core.early = perform
     self.core = core
     self.now = now
     self.perform = perform
     self.damaged = damaged
+    self.failing = failing
   }
 
   /// Does something with the core, and returns once it is on the disk.
@@ -131,11 +136,17 @@ final class StoreThread: @unchecked Sendable {
       for job in jobs { completions.append(try job.run(core)) }
       if jobs.contains(where: \.changes) { try core.pump(at: now(core.state.boot)) }
       let effects = try core.commit()
+      isFailing = false
       for completion in completions { completion() }
       perform(effects)
     } catch {
       core.rollBack()
-      if error.kind == .corrupt { damaged(error) }
+      if error.kind == .corrupt {
+        damaged(error)
+      } else if !isFailing {
+        isFailing = true
+        failing(error)
+      }
       for job in jobs { job.fail(error) }
     }
   }

@@ -55,8 +55,8 @@ enum Platform {
   }
 
   /// The whole content of a file.
-  static func read(_ path: String) throws(StoreError) -> [UInt8] {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
+  static func read(_ path: String, flags: Int32 = 0) throws(StoreError) -> [UInt8] {
+    let number = open(path, O_RDONLY | O_CLOEXEC | flags)
     guard number >= 0 else { throw error("open", path) }
     defer { close(number) }
     var bytes: [UInt8] = []
@@ -68,6 +68,23 @@ enum Platform {
       if count == 0 { return bytes }
       bytes += buffer[..<count]
     }
+  }
+
+  /// The bytes of what has to be a plain file, which a stranger may have put there.
+  ///
+  /// A pipe is not waited for, and a link is not followed.
+  ///
+  /// - Throws: `StoreError` of the kind `corrupt` for what is no file, or is larger.
+  static func readFile(_ path: String, bytesMax: Int64) throws(StoreError) -> [UInt8] {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw error("read", path) }
+    let isFile = status.st_mode & S_IFMT == S_IFREG
+    guard isFile, status.st_size <= bytesMax else {
+      throw StoreError(
+        kind: .corrupt, operation: "read", subject: path,
+        detail: isFile ? "it is larger than all that the outbox may hold" : "it is no file")
+    }
+    return try read(path, flags: O_NONBLOCK | O_NOFOLLOW)
   }
 
   /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.

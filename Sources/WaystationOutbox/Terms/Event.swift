@@ -47,6 +47,10 @@ public enum Event: Sendable {
   case dropped([Item.ID], WhenFull)
   /// What was stored could not be read; what remains of it goes on.
   case damaged(String)
+  /// The disk does not take what happens: nothing is kept, and nothing is sent, until it does.
+  ///
+  /// It is tried again by itself, and told once until it has succeeded.
+  case storeFailing(String)
   /// The device was restored or cloned; the lane goes on above the relay's highest number.
   case rejoined(Lane)
   /// The relay has lost what it had said it had on its disk: the items of these numbers, of which

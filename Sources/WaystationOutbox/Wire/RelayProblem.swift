@@ -14,6 +14,10 @@ struct RelayProblem: Sendable {
   private static let nameMax = 100
   /// For how long to stay away, in milliseconds; nil if it does not say.
   let retryAfterMs: Int64?
+  /// The number up to which the relay waits for nothing; nil if it does not say.
+  let lastSequence: UInt64?
+  /// The JSON pointer of what is wrong; nil if it names none.
+  private let field: String?
 
   /// Reads a document that is part of another one.
   init(_ value: JSONValue) throws(JSONError) {
@@ -26,6 +30,10 @@ struct RelayProblem: Sendable {
     let detail = try object["detail"]?.string() ?? title ?? name
     let fix = try object["fix"]?.string()
     words = String((fix.map { "\(detail) \($0)" } ?? detail).prefix(Self.wordsMax))
+    field = try object["field"]?.string()
+    lastSequence = try object["lastSequence"].map { value throws(JSONError) in
+      try SyncAnswer.number(value)
+    }
     retryAfterMs = try object["retryAfterSeconds"].map { value throws(JSONError) in
       try SyncAnswer.milliseconds(ofSeconds: value)
     }
@@ -41,6 +49,14 @@ struct RelayProblem: Sendable {
 
   /// What is recorded with an item.
   var error: RecordedError { RecordedError(id: name, message: words) }
+
+  /// Whether the relay does not take the number, and may take the item under another one.
+  var isAboutNumber: Bool { name == "sequence-passed" || name == "sequence-conflict" }
+
+  /// Whether it is about the question of a check-in, and about no item.
+  var isAboutQuestion: Bool {
+    ["/since", "/lanes", "/responses"].contains { field?.hasPrefix($0) == true }
+  }
 
   /// Whether the same post may be taken later.
   var mayPass: Bool {

@@ -138,8 +138,9 @@ struct SyncAnswer: Sendable {
       guard let problem = object["problem"] else { throw value.error(.wrongType, "no problem") }
       return .rejected(try RelayProblem(problem))
     case "void": return .void
-    default:
+    case "accepted", "duplicate", "coalesced":
       return .taken(id: try object["id"]?.string(), state: try object["state"]?.string())
+    default: throw value.error(.wrongType, "a result that is not known")
     }
   }
 
@@ -168,7 +169,7 @@ struct SyncAnswer: Sendable {
   /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).
   static let sequenceMax: Int64 = 9_007_199_254_740_991
 
-  private static func number(_ value: JSONValue) throws(JSONError) -> UInt64 {
+  static func number(_ value: JSONValue) throws(JSONError) -> UInt64 {
     UInt64(min(max(0, try value.int64()), sequenceMax))
   }
 

@@ -38,6 +38,13 @@ struct CustodyStand {
     return CustodyStand(stand: next, events: next.outbox.events())
   }
 
+  /// Has the first items go in one post, too: else the very first goes by itself.
+  func sendTogether() async throws {
+    _ = try await outbox.store.run(changes: false) { core, _ throws(StoreError) in
+      core.state.confirmedLanes.insert(core.lane(named: "default").number)
+    }
+  }
+
   /// Enqueues items together, so that they go in one post.
   @discardableResult
   func enqueue(_ numbers: ClosedRange<Int>) async throws -> [Item.ID] {

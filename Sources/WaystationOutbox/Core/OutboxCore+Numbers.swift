@@ -1,0 +1,67 @@
+import RelayCore
+
+// Numbers that the relay does not take, since others have used them, or it waits for them no more.
+extension OutboxCore {
+  /// How many items of a lane may go in one post.
+  ///
+  /// In a lane of which the relay has taken no number since the outbox was opened, one item goes by
+  /// itself first: it may turn out that its number is not to be had, and what had gone behind it
+  /// would come before it.
+  func itemsMax(of lane: KeptLane, share: Int) -> Int {
+    let isNumbered = settings.lane(lane.name).order == .strict
+    return isNumbered && !state.confirmedLanes.contains(lane.number) ? 1 : share
+  }
+
+  /// The relay has taken an item under its number: those that follow on it are to be had as well.
+  func confirmNumber(of item: KeptItem) {
+    if item.sequence != nil { state.confirmedLanes.insert(item.lane) }
+    state.renumberings = 0
+  }
+
+  /// Gives new numbers to an item that was refused because of its number, and to all behind it.
+  ///
+  /// - Parameter problem: What the relay says; it may name the number above which it takes others.
+  func renumber(_ item: KeptItem, _ problem: RelayProblem) throws(StoreError) {
+    state.confirmedLanes.remove(item.lane)
+    state.renumberings += 1
+    if let last = problem.lastSequence, let next = state.lanes[item.lane]?.next, last >= next {
+      change(item.lane) { $0.next = last + 1 }
+      try endChain(of: item.lane)
+    }
+    if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
+    try takeNumber(from: item)
+    try renumberLine(behind: item, passedThrough: problem.lastSequence ?? 0)
+    guard problem.name == "sequence-conflict" else { return }
+    state.mustRejoin = true
+    try file.set(.mustRejoin, 1)
+  }
+
+  /// What stands behind an item stays behind it.
+  private func renumberLine(
+    behind item: KeptItem, passedThrough last: UInt64
+  ) throws(StoreError) {
+    guard settings(of: item.lane).order == .strict else { return }
+    var after = item.id
+    while true {
+      let line = try file.line(
+        of: item.lane, after: after, countMax: CoreLimits.lookedAtPerLane)
+      guard let end = line.last else { return }
+      after = end.id
+      for behind in line {
+        guard let sequence = behind.sequence else { continue }
+        if sequence > last { try declareVoid(behind) }
+        try file.deleteDigest(behind.lane, sequence)
+        try takeNumber(from: behind)
+      }
+    }
+  }
+
+  private func takeNumber(from item: KeptItem) throws(StoreError) {
+    var free = item
+    free.sequence = nil
+    free.upload = nil
+    state.uploadOffsets[item.id] = nil
+    if item.state == .sealed { free.state = .waiting }
+    try file.update(free)
+  }
+}

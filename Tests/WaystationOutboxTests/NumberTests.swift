@@ -1,0 +1,74 @@
+import Testing
+import WaystationOutboxTesting
+
+@testable import WaystationOutbox
+
+import struct RelayCore.StoreError
+
+@Suite("Numbers that others have used", .timeLimit(.minutes(1)))
+struct NumberTests {
+  @Test("do not change a lane's order")
+  func order() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    try await stand.anotherPosts(1...2)
+    let requests = (1...4).map { (Request("POST", "/\($0)"), Options()) }
+    let ids = try await stand.outbox.enqueue(requests)
+    try await stand.outbox.resume()
+    for id in ids { #expect(try await stand.ending(of: id).word == "delivered") }
+    #expect(stand.paths.filter { $0 != "/another" } == ["/1", "/2", "/3", "/4"])
+    await stand.outbox.close()
+  }
+
+  @Test("do not change it either where the device was stopped with a post under way")
+  func sealed() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let requests = (1...4).map { (Request("POST", "/\($0)"), Options()) }
+    let ids = try await stand.outbox.enqueue(requests)
+    // Given out, as by a post of which nothing has arrived.
+    try await stand.outbox.store.run(changes: false) { core, now throws(StoreError) in
+      for id in ids { if let item = try core.file.item(id.raw) { _ = try core.seal(item) } }
+    }
+    let next = try await stand.reopened()
+    try await next.anotherPosts(1...1)
+    try await next.outbox.resume()
+    for id in ids { #expect(try await next.ending(of: id).word == "delivered") }
+    #expect(next.paths.filter { $0 != "/another" } == ["/1", "/2", "/3", "/4"])
+    await next.outbox.close()
+  }
+
+  @Test("do not stop an upload, which goes under another one")
+  func upload() async throws {
+    let stand = try await Stand { settings in
+      settings.startPaused = true
+      settings.sending.uploadBytes = 100
+    }
+    try await stand.anotherPosts(1...1)
+    let large = try await stand.outbox.enqueue(
+      Request("POST", "/large", .bytes(.zeros(500), type: "x/y")))
+    let small = try await stand.outbox.enqueue(Request("POST", "/small"))
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: large).word == "delivered")
+    #expect(try await stand.ending(of: small).word == "delivered")
+    #expect(stand.paths.filter { $0 != "/another" } == ["/large", "/small"])
+    await stand.outbox.close()
+  }
+}
+
+extension Stand {
+  /// Somebody else posts for the same client, under these numbers of its lane.
+  fileprivate func anotherPosts(_ numbers: ClosedRange<Int>) async throws {
+    let lines = numbers.map { number in
+      """
+      {"client": "device", "lane": "default", "sequence": \(number), "key": "another-\(number)", \
+      "method": "POST", "path": "/another"}
+      """
+    }
+    let text = [#"{"client": "device"}"#] + lines
+    let exchange = Exchange(
+      method: "POST", url: "http://relay/v1/sync",
+      headers: [("Content-Type", "application/x-ndjson")],
+      body: .bytes(Array(text.joined(separator: "\n").utf8)), identity: nil, timeout: .seconds(1))
+    let response = try await relay.send(exchange) { _ in }
+    try #require(response.status == 200)
+  }
+}
