@@ -91,12 +91,13 @@ let package = Package(
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLite", ["CSQLite", "RelayCore"]),
-    target("SQLiteStore", ["SQLite", "Cryptography", "RelayCore", "EventLoop"]),
+    target("SQLitePages", ["SQLite", "RelayCore"]),
+    target("SQLiteStore", ["SQLitePages", "SQLite", "Cryptography", "RelayCore", "EventLoop"]),
     // Without the trait it is empty, and nothing needs libpq.
     target(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
     target("PostgresStore", ["Postgres", "RelayCore", "EventLoop"]),
-    target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
+    target("WaystationOutbox", ["SQLitePages", "SQLite", "RelayCore", "JSON"]),
     target(
       "WaystationOutboxCurl",
       [
@@ -153,7 +154,7 @@ let package = Package(
     tests(
       of: "SQLiteStore",
       [
-        "SQLite", "RelayCore", "EventLoop", "Cryptography", "StoreModel", "Postgres",
+        "SQLitePages", "SQLite", "RelayCore", "EventLoop", "Cryptography", "StoreModel", "Postgres",
         "PostgresStore", "PostgresTesting",
       ]),
     outboxTests,
@@ -174,8 +175,9 @@ let package = Package(
     .testTarget(
       name: "EndToEnd",
       dependencies: [
-        "waystation", "RelayServer", "SQLite", "SQLiteStore", "EventLoop", "HTTPServer",
-        "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting", "WaystationOutbox",
+        "waystation", "RelayServer", "SQLite", "SQLitePages", "SQLiteStore", "EventLoop",
+        "HTTPServer", "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting",
+        "WaystationOutbox",
         "WaystationOutboxCurl", "WaystationOutboxFoundation", "outbox-gateway",
       ],
       swiftSettings: strict),
@@ -219,7 +221,8 @@ if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
     tests(of: "RelayCore", ["StoreModel", "Cryptography"]),
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     target("SQLite", ["CSQLite", "RelayCore"]),
-    target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
+    target("SQLitePages", ["SQLite", "RelayCore"]),
+    target("WaystationOutbox", ["SQLitePages", "SQLite", "RelayCore", "JSON"]),
     target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
     outboxTests,
   ]

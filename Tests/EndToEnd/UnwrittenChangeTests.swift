@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SQLite
+import SQLitePages
 import Testing
 
 @testable import SQLiteStore

@@ -1,6 +1,7 @@
 import Cryptography
 import RelayCore
 import SQLite
+import SQLitePages
 import StoreModel
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import RelayCore
 import SQLite
+import SQLitePages
 import Testing
 
 @testable import SQLiteStore

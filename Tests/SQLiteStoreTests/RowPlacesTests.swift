@@ -1,3 +1,4 @@
+import SQLitePages
 import Testing
 
 @testable import SQLiteStore

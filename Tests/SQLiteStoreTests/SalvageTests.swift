@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 import Testing
 
 @testable import SQLiteStore

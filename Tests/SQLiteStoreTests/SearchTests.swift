@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 import Testing
 
 @testable import SQLiteStore

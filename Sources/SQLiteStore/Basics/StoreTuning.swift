@@ -19,7 +19,7 @@ enum StoreTuning {
   static let transitionsPerTransactionMax = 1024
   /// The most commits that are in the log and not known to be on the disk.
   ///
-  /// Part of what a log may look like after a power cut: see ``LogImage``.
+  /// Part of what a log may look like after a power cut: see `LogImage`.
   static let unsyncedCommitsMax = 2
   /// The changes of a commit from which on the next one is made during its sync.
   static let overlappedChangesMin = 128

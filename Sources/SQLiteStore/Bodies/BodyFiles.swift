@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 import Synchronization
 
 /// The folder of bodies that are too large for the database, and the thread that works in it.

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// Checks whether a store is sound, without changing anything in it, also beside a running relay.
 ///

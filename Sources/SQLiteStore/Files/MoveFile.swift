@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// A small file in the data folder that tells of a move from it or into it.
 ///

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// The checks before a store is opened, whose time does not grow with the store.
 ///

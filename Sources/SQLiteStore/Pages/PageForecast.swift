@@ -1,4 +1,6 @@
+import Glibc
 import RelayCore
+import SQLitePages
 
 /// The pages of a table that are about to be read, so that the kernel can fetch many of them at
 /// once.
@@ -42,7 +44,11 @@ struct PageForecast {
 
   /// Has the kernel fetch the pages.
   func announce() {
-    for number in leaves { file.announce(pageBytes, at: Int64(number - 1) * Int64(pageBytes)) }
+    for page in leaves {
+      // posix_fadvise(2)
+      posix_fadvise(
+        file.number, off_t(page - 1) * off_t(pageBytes), off_t(pageBytes), POSIX_FADV_WILLNEED)
+    }
   }
 
   private static func children(

@@ -1,6 +1,7 @@
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 // Bodies in files of their own: a row says which file belongs to which envelope, and the index on
 // the files' names says it again.

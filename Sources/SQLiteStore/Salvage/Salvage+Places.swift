@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// A row whose number does not fit its place.
 struct MisplacedRow {

@@ -1,6 +1,7 @@
 import EventLoop
 import RelayCore
 import SQLite
+import SQLitePages
 
 // Tokens: without them a relay may be open to people who should have no access.
 extension Salvage {

@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 
 // The trees of the old database, and their first pages.
 extension Salvage {

@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// Makes a new store from what can be read of a damaged one.
 ///

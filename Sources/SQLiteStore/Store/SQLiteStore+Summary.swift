@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 import Synchronization
 
 /// A stretch of the line, by numbers.

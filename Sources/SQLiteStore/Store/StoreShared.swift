@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLitePages
 import Synchronization
 
 /// The state that the store's threads share.

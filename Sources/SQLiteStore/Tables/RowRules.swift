@@ -1,5 +1,6 @@
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// The rules for a row's values, beyond their types, that the relay relies on.
 enum RowRules {

@@ -62,6 +62,9 @@ struct DatabaseHeader: Equatable {
     return mended
   }
 
+  /// Where the version of the tables stands.
+  static let versionAt = Place.version.rawValue
+
   /// Where numbers of four bytes stand.
   private enum Place: Int {
     case changes = 24

@@ -12,8 +12,16 @@ extension OutboxFile {
   ) throws(StoreError) -> OutboxFile {
     let path = path(in: folder)
     do throws(StoreError) {
-      if Platform.size(of: mark(in: folder)) == nil, hasSoundHeader(path) {
-        return try OutboxFile(path: path, durability: durability)
+      if Platform.size(of: mark(in: folder)) == nil, hasSoundHeader(path),
+        try !OutboxImage.hasLostCommits(path, durability)
+      {
+        let file = try OutboxFile(path: path, durability: durability)
+        if let number = file.wrongVersion {
+          damage =
+            "The database said that its tables are of version \(number), which they are not; it "
+            + "says what is right now. Nothing else was changed."
+        }
+        return file
       }
     } catch {
       guard error.kind == .corrupt else { throw error }
@@ -51,7 +59,7 @@ extension OutboxFile {
       for suffix in ["", "-wal", "-shm"] { Platform.remove(fresh + suffix) }
       let file = try OutboxFile(path: fresh, durability: .full)
       try DatabaseHeader.mend(path)
-      found = try file.takeOver(from: path).words
+      found = try file.takeOver(from: path, durability).words
     }
     let aside = try setAside(path, in: folder)
     try Platform.move(fresh, to: path)
@@ -78,43 +86,55 @@ extension OutboxFile {
   }
 
   /// Copies all rows that can be read.
-  private func takeOver(from aside: String) throws(StoreError) -> Salvaged {
-    let opened = try Self.unlessDamaged { () throws(StoreError) in
-      try OutboxFile(damaged: aside)
-    }
-    // Not even its first page may be readable.
-    guard let source = opened else { return Salvaged() }
+  private func takeOver(
+    from aside: String, _ durability: Durability
+  ) throws(StoreError) -> Salvaged {
+    let image = try OutboxImage(aside, durability)
+    let source = try Self.readable(aside, image)
     try begin()
     do throws(StoreError) {
-      for name in MetaName.allCases {
-        let text = try Self.unlessDamaged { () throws(StoreError) in try source.text(name) }
-        guard let text = text ?? nil else { continue }
-        if let number = Int64(text) { try set(name, number) } else { try set(name, text) }
+      var before: Int?
+      if let source {
+        before = try copyRows(of: source)
+      } else if let image = try OutboxImage(aside, durability) {
+        before = try copyRows(of: image)
       }
-      let lanes = try Self.unlessDamaged { () throws(StoreError) in try source.lanes() }
-      for lane in lanes ?? [] { try write(lane) }
-      let known = lanes.map { $0.reduce(0) { $0 + $1.items } }
-      let voids = try Self.unlessDamaged { () throws(StoreError) in
-        try source.voidNumbers(countMax: Int.max >> 1)
-      }
-      for void in voids ?? [] { try insert(void) }
-      try copyReceipts(from: source)
-      let items = try copyItems(from: source)
-      try copyEndings(from: source)
       for statement in Self.mending { try connection.execute(statement) }
+      let items = Int(try connection.number("SELECT count(*) FROM item"))
       try commit()
-      return Salvaged(items: items, before: known)
+      return Salvaged(items: items, before: before)
     } catch {
       rollBack()
       throw error
     }
   }
 
+  /// Copies all rows that SQLite can read.
+  ///
+  /// - Returns: How many items there were, by what is kept of the lanes; nil if that is lost.
+  private func copyRows(of source: OutboxFile) throws(StoreError) -> Int? {
+    for name in MetaName.allCases {
+      let text = try Self.unlessDamaged { () throws(StoreError) in try source.text(name) }
+      guard let text = text ?? nil else { continue }
+      if let number = Int64(text) { try set(name, number) } else { try set(name, text) }
+    }
+    let lanes = try Self.unlessDamaged { () throws(StoreError) in try source.lanes() }
+    for lane in lanes ?? [] { try write(lane) }
+    let voids = try Self.unlessDamaged { () throws(StoreError) in
+      try source.voidNumbers(countMax: Int.max >> 1)
+    }
+    for void in voids ?? [] { try insert(void) }
+    try copyReceipts(from: source)
+    try copyItems(from: source)
+    try copyEndings(from: source)
+    return lanes.map { $0.reduce(0) { $0 + $1.items } }
+  }
+
   /// What can be read; nil if it is damaged.
   ///
   /// - Throws: Any other error: a disk that does not answer has lost nothing, and what it holds
   ///   must not be taken for lost.
-  private static func unlessDamaged<Value>(
+  static func unlessDamaged<Value>(
     _ read: () throws(StoreError) -> Value
   ) throws(StoreError) -> Value? {
     do throws(StoreError) { return try read() } catch {
@@ -165,9 +185,7 @@ extension OutboxFile {
   ]
 
   /// Copies the items one by one, and passes over those that cannot be read.
-  ///
-  /// - Returns: How many go on.
-  private func copyItems(from source: OutboxFile) throws(StoreError) -> Int {
+  private func copyItems(from source: OutboxFile) throws(StoreError) {
     var walk = SalvageWalk()
     while let after = walk.next {
       let page = try Self.unlessDamaged { () throws(StoreError) in
@@ -182,26 +200,25 @@ extension OutboxFile {
         walk.failed()
         continue
       }
-      walk.passed(item.id, isGood: try copy(item, from: source))
+      try copy(item, from: source)
+      walk.passed(item.id)
     }
-    return walk.good
   }
 
-  /// - Returns: false if its content cannot be read.
-  private func copy(_ item: KeptItem, from source: OutboxFile) throws(StoreError) -> Bool {
+  /// Copies an item, unless its content cannot be read.
+  private func copy(_ item: KeptItem, from source: OutboxFile) throws(StoreError) {
     let read = try Self.unlessDamaged { () throws(StoreError) in try source.content(of: item.id) }
-    guard let content = read else { return false }
+    guard let content = read else { return }
     // Two rows of one key cannot both be right.
-    guard try self.item(key: item.key) == nil else { return false }
+    guard try self.item(key: item.key) == nil else { return }
     if let content {
       try insert(item, content.request, body: content.body)
-      return true
+      return
     }
-    guard item.isHanded else { return false }
+    guard item.isHanded else { return }
     try insert(
       item, KeptRequest(upstream: nil, method: "POST", path: "/", headers: []), body: nil)
     try deleteContent(of: item.id)
-    return true
   }
 
   /// Copies the receipts, which stay proofs.
@@ -246,7 +263,7 @@ extension OutboxFile {
       }
       guard let ending = found else { break }
       if ending.id > after { try insert(ending) }
-      walk.passed(max(ending.id, after + 1), isGood: true)
+      walk.passed(max(ending.id, after + 1))
     }
   }
 }
@@ -268,7 +285,6 @@ private struct Salvaged {
 private struct SalvageWalk {
   /// The row behind which the next one is looked for; nil once the rest is given up.
   var next: Int64? = 0
-  var good = 0
   private var failuresInARow = 0
 
   /// The most places in a row that cannot be read before the rest is given up.
@@ -284,8 +300,7 @@ private struct SalvageWalk {
   }
 
   /// A row was read.
-  mutating func passed(_ row: Int64, isGood: Bool) {
-    if isGood { good += 1 }
+  mutating func passed(_ row: Int64) {
     failuresInARow = 0
     next = row
   }

@@ -8,6 +8,8 @@ import SQLite
 final class OutboxFile {
   let connection: Connection
   let statements: OutboxStatements
+  /// The version that the database said of itself, if that is not that of its tables.
+  let wrongVersion: Int?
 
   /// Opens the database, and brings its tables to this version.
   ///
@@ -26,7 +28,7 @@ final class OutboxFile {
       PRAGMA wal_autocheckpoint = \(FileLimits.checkpointPages);
       PRAGMA journal_size_limit = \(FileLimits.logBytesKept);
       """)
-    try Self.migrate(connection)
+    wrongVersion = try Self.migrate(connection)
     statements = try OutboxStatements(connection)
   }
 
@@ -35,8 +37,9 @@ final class OutboxFile {
   /// - Throws: `StoreError`; ``StoreError/Kind/newerSchema`` if a newer library has written it.
   init(damaged path: String) throws(StoreError) {
     connection = try Connection(path: path, access: .readWrite)
-    let version = Int(try connection.number("PRAGMA user_version"))
-    try Self.refuseNewer(version)
+    let said = Int(try connection.number("PRAGMA user_version"))
+    let version = try Self.version(of: connection, said)
+    wrongVersion = version == said ? nil : said
     try connection.execute(Schema.lacking(from: version))
     statements = try OutboxStatements(connection)
   }
@@ -52,22 +55,31 @@ final class OutboxFile {
     return Int((try? connection.number("PRAGMA user_version")) ?? 0)
   }
 
-  private static func refuseNewer(_ version: Int) throws(StoreError) {
+  static func refuseNewer(_ version: Int) throws(StoreError) {
     guard version > Schema.version else { return }
     throw StoreError(
       kind: .newerSchema, operation: "open", subject: "the outbox",
       detail: "version \(version) of its tables is newer than this library's, \(Schema.version).")
   }
 
-  private static func migrate(_ connection: borrowing Connection) throws(StoreError) {
-    let found = Int(try connection.number("PRAGMA user_version"))
-    guard found != Schema.version else { return }
-    try refuseNewer(found)
-    guard found >= 0 else {
-      throw StoreError(
-        kind: .corrupt, operation: "open", subject: "the outbox",
-        detail: "\(found) is no version of its tables.")
-    }
+  /// The version of the tables, which say it themselves: one wrong bit makes another number.
+  ///
+  /// - Parameter said: The number that the database has of it.
+  private static func version(
+    of connection: borrowing Connection, _ said: Int
+  ) throws(StoreError) -> Int {
+    if let version = try Schema.version(of: Schema.list(of: connection)) { return version }
+    try refuseNewer(said)
+    throw StoreError(
+      kind: .corrupt, operation: "open", subject: "the outbox",
+      detail: "its tables are not those of version \(said).")
+  }
+
+  /// - Returns: The version that the database said of itself, if it was wrong; it is right now.
+  private static func migrate(_ connection: borrowing Connection) throws(StoreError) -> Int? {
+    let said = Int(try connection.number("PRAGMA user_version"))
+    let found = try version(of: connection, said)
+    guard found != Schema.version || found != said else { return nil }
     try connection.execute("BEGIN IMMEDIATE")
     do throws(StoreError) {
       for step in Schema.steps[found...] { try connection.execute(step) }
@@ -76,6 +88,7 @@ final class OutboxFile {
       connection.rollBackIfOpen()
       throw error
     }
+    return found == said ? nil : said
   }
 
   // MARK: - Transactions

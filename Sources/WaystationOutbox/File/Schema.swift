@@ -8,6 +8,8 @@ enum Schema {
   static var version: Int { steps.count }
 
   /// Each step leads from the version of its place to the next one.
+  ///
+  /// Each makes a table or an index, and changes none: so the tables say which version they are.
   static let steps: [String] = [first, receipts, evidence, named]
 
   /// Items are kept apart from their bodies, so that a change of state writes a short row.

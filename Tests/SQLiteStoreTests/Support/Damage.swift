@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 @testable import SQLiteStore
 

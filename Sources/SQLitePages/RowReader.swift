@@ -1,16 +1,20 @@
 /// Puts together the records of cells.
-struct RowReader {
-  let owners: PageOwners
+package struct RowReader {
+  /// The trees of the pages.
+  package let owners: PageOwners
+
+  /// Makes a reader for the database whose pages were examined.
+  package init(owners: PageOwners) { self.owners = owners }
 
   /// The result of reading a cell.
-  enum Reading {
+  package enum Reading {
     case record(StoredRecord)
     /// The reason that it cannot be read.
     case lost(String)
   }
 
   /// Reads one cell of a page.
-  func read(
+  package func read(
     _ cell: BTreePage.Cell, of page: Int, _ image: DatabaseImage
   ) -> Reading {
     var payload = Array(cell.local)

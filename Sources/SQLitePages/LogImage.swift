@@ -1,16 +1,16 @@
 /// The content of a write-ahead log (<https://www.sqlite.org/fileformat.html#walformat>), also
 /// behind a damaged frame, where SQLite does not look any more.
-struct LogImage {
+package struct LogImage {
   /// The offset in the log of each page's latest committed content.
-  private(set) var places: [Int: Int64] = [:]
+  package private(set) var places: [Int: Int64] = [:]
   /// The number of pages of the database after the last commit; nil if the log has no commit.
-  private(set) var pageCount: Int?
+  package private(set) var pageCount: Int?
   /// The size of a page; nil if the log has no header.
-  private(set) var pageBytes: Int?
+  package private(set) var pageBytes: Int?
   /// The number of damaged frames with whole ones behind them.
-  private(set) var damagedFrames = 0
+  package private(set) var damagedFrames = 0
   /// The number of commits behind a damaged frame, which SQLite would drop.
-  private(set) var commitsBehindDamage = 0
+  package private(set) var commitsBehindDamage = 0
 
   /// Whether it is certain that acknowledged commits are behind a damaged frame.
   ///
@@ -18,13 +18,16 @@ struct LogImage {
   /// try began where the last good commit had ended, and the next write there has covered only the
   /// beginning of it. Several tries, each shorter than the one before, leave several ends, so their
   /// number says nothing. But only so many of them were ever built upon: a frame that continues
-  /// from a commit was written while fewer than ``StoreTuning/unsyncedCommitsMax`` commits before
+  /// from a commit was written while fewer than ``DatabaseForm/unsyncedCommitsMax`` commits before
   /// it were not synced yet; all older ones were.
   /// `docs/decisions/0023-damaged-stores.md` says more.
-  private(set) var isDamaged = false
+  package private(set) var isDamaged = false
 
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
+  /// Where the first frame has the salts that the header has as well.
+  private static let firstSaltsAt: Int64 = 40
+  private var unsyncedCommitsMax = 0
 
   private struct Sums: Equatable {
     var first: UInt32
@@ -49,26 +52,36 @@ struct LogImage {
   }
 
   /// Makes an empty log.
-  init() {}
+  package init() {}
 
-  /// Reads a log; without a valid header nothing is known of it.
+  /// Reads a log.
   ///
-  /// - Parameter index: The log's index, by which a killed process knew the log's length.
-  init(_ file: ReadOnlyFile, index: ReadOnlyFile?) {
+  /// A header that is damaged itself counts as a damaged frame: the frames say what it has said.
+  ///
+  /// - Parameters:
+  ///   - index: The log's index, by which a killed process knew the log's length.
+  ///   - assumed: The size of a page, if the header does not say it.
+  package init(
+    _ file: ReadOnlyFile, index: ReadOnlyFile?, form: DatabaseForm, pageBytes assumed: Int
+  ) {
+    unsyncedCommitsMax = form.unsyncedCommitsMax
     let header = file.read(Self.headerBytes, at: 0)
-    guard header.count == Self.headerBytes, header.number32(at: 0) >> 1 == 0x377f_0682 >> 1,
-      DatabaseImage.isPageSize(header.number32(at: 8))
-    else { return }
-    let isBigEndian = header[3] & 1 == 1
+    guard header.count == Self.headerBytes else { return }
     var sums = Sums(first: 0, second: 0)
-    sums.add(header[0..<24], isBigEndian: isBigEndian)
+    sums.add(header[0..<24], isBigEndian: header[3] & 1 == 1)
     let written = Sums(
       first: UInt32(header.number32(at: 24)), second: UInt32(header.number32(at: 28)))
-    guard sums == written else { return }
-    pageBytes = header.number32(at: 8)
-    let salts = header[16..<24]
+    let isSound =
+      sums == written && header.number32(at: 0) >> 1 == 0x377f_0682 >> 1
+      && DatabaseImage.isPageSize(header.number32(at: 8))
+    pageBytes = isSound ? header.number32(at: 8) : assumed
+    let salts = isSound ? header[16..<24] : file.read(8, at: Self.firstSaltsAt)[...]
+    var walk = Walk(sums: written)
+    walk.damagedNow = isSound ? 0 : 1
     readFrames(
-      file, salts: salts, sums: sums, isBigEndian: isBigEndian,
+      file, salts: salts, &walk,
+      // SQLite writes the sums in the order of the machine that it runs on.
+      isBigEndian: isSound ? header[3] & 1 == 1 : 1.bigEndian == 1,
       knownFrames: Self.knownFrames(index, salts: salts))
   }
 
@@ -96,17 +109,19 @@ struct LogImage {
     /// The number of whole commits behind damage, each of which continues from the one before, and
     /// which this frame continues from.
     var chainedCommits = 0
+    /// Whether the commits before this frame, which it continues from, are accepted though they are
+    /// behind damage.
+    var isBelieved = false
     /// Damaged frames since the last whole commit.
     var damagedNow = 0
   }
 
   private mutating func readFrames(
-    _ file: ReadOnlyFile, salts: ArraySlice<UInt8>, sums start: Sums, isBigEndian: Bool,
+    _ file: ReadOnlyFile, salts: ArraySlice<UInt8>, _ walk: inout Walk, isBigEndian: Bool,
     knownFrames: Int?
   ) {
     guard let pageBytes else { return }
     let frameBytes = Self.frameHeaderBytes + pageBytes
-    var walk = Walk(sums: start)
     var place = Int64(Self.headerBytes)
     // Once nothing fits together any more, frames of an earlier round follow, or of no round.
     while walk.damagedNow <= Self.damageMax {
@@ -123,17 +138,18 @@ struct LogImage {
       } else {
         walk.damagedNow += 1
         walk.chainedCommits = 0
+        walk.isBelieved = false
       }
       // Each frame continues from the sums that the one before has stored.
       walk.sums = written
       place += Int64(frameBytes)
     }
     // Of more commits in the index than may be unsynced, the first was synced.
-    if knownFrames != nil, commitsBehindDamage > StoreTuning.unsyncedCommitsMax { believe(&walk) }
+    if knownFrames != nil, commitsBehindDamage > unsyncedCommitsMax { believe(&walk) }
   }
 
   private mutating func take(_ frame: [UInt8], at place: Int64, _ walk: inout Walk) {
-    if walk.chainedCommits >= StoreTuning.unsyncedCommitsMax { believe(&walk) }
+    if walk.chainedCommits >= unsyncedCommitsMax { believe(&walk) }
     walk.pending[frame.number32(at: 0)] = place + Int64(Self.frameHeaderBytes)
     guard frame.number32(at: 4) > 0 else { return }
     damagedFrames += walk.damagedNow
@@ -143,6 +159,8 @@ struct LogImage {
       walk.chainedCommits += 1
       walk.doubtful.merge(walk.pending) { _, new in new }
       walk.doubtfulPageCount = frame.number32(at: 4)
+      // What continues from commits that were synced is the log's true end, as SQLite takes it.
+      if walk.isBelieved { believe(&walk) }
     } else {
       places.merge(walk.pending) { _, new in new }
       pageCount = frame.number32(at: 4)
@@ -153,6 +171,7 @@ struct LogImage {
   /// Accepts all commits so far as synced.
   private mutating func believe(_ walk: inout Walk) {
     isDamaged = true
+    walk.isBelieved = true
     places.merge(walk.doubtful) { _, new in new }
     pageCount = walk.doubtfulPageCount ?? pageCount
     walk.doubtful = [:]

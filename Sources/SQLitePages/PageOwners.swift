@@ -1,24 +1,32 @@
 /// The tree of each page of a damaged database.
 ///
-/// It is found from above, if the pages above can be read, or else by the pointer maps.
-struct PageOwners {
+/// It is found from above, if the pages above can be read, or else by the pointer maps, if there
+/// are any.
+package struct PageOwners {
   /// A tree's number, from 1, by page number; 0 for none.
   private var owners: [UInt16]
   private let pointers: PointerMap
+  private let isMapped: Bool
   /// The possible row numbers of a leaf, by the pages above it.
   private var ranges: [Int: RowRange] = [:]
   /// The free pages, by the free list.
   private var free: Set<Int> = []
 
   /// Pages of which nothing is known: no page leads to them, and the pointer maps have no entry.
-  private(set) var strays: [Int] = []
+  package private(set) var strays: [Int] = []
+
+  /// Whether nothing is known of a page.
+  package func isStray(_ page: Int) -> Bool {
+    tree(of: page) == nil && !free.contains(page) && entry(page) == nil && !pointers.isMap(page)
+  }
 
   /// Examines a whole database.
   ///
   /// - Parameter roots: The first pages of the trees; a tree's number is its place plus one.
-  init(_ image: DatabaseImage, roots: [Int]) {
+  package init(_ image: DatabaseImage, roots: [Int]) {
     owners = [UInt16](repeating: 0, count: image.pageCount + 1)
     pointers = PointerMap(image)
+    isMapped = image.form.hasPointerMaps
     readFreeList(image)
     for (place, root) in roots.enumerated() where root > 0 && root <= image.pageCount {
       walk(from: root, as: UInt16(place + 1), image)
@@ -27,15 +35,15 @@ struct PageOwners {
   }
 
   /// The tree of a page, from 1; nil for a page of no tree: free, an overflow, a map.
-  func tree(of page: Int) -> Int? {
+  package func tree(of page: Int) -> Int? {
     page < owners.count && owners[page] > 0 ? Int(owners[page]) : nil
   }
 
   /// The possible row numbers of a page, as far as the pages above it tell.
-  func range(of page: Int) -> RowRange { ranges[page] ?? .all }
+  package func range(of page: Int) -> RowRange { ranges[page] ?? .all }
 
   /// The pointer maps' entry for a page.
-  func entry(_ page: Int) -> PointerMap.Entry? { pointers.entry(page) }
+  package func entry(_ page: Int) -> PointerMap.Entry? { pointers.entry(page) }
 
   private mutating func walk(
     from root: Int, as tree: UInt16, _ image: DatabaseImage
@@ -97,14 +105,14 @@ struct PageOwners {
   private mutating func readFreeList(_ image: DatabaseImage) {
     guard image.hasHeader, let first = image.page(1) else { return }
     var trunk = first.number32(at: 32)
-    while trunk > 2, trunk <= image.pageCount, free.insert(trunk).inserted,
+    while trunk > 1, trunk <= image.pageCount, free.insert(trunk).inserted,
       let bytes = image.page(trunk)
     {
       let count = min(bytes.number32(at: 4), image.pageBytes / 4 - 2)
       for index in 0..<count {
         let leaf = bytes.number32(at: 8 + 4 * index)
         // A damaged list names pages that are in use.
-        if pointers.entry(leaf)?.use == .free { free.insert(leaf) }
+        if !isMapped || pointers.entry(leaf)?.use == .free { free.insert(leaf) }
       }
       trunk = bytes.number32(at: 0)
     }
@@ -113,11 +121,12 @@ struct PageOwners {
 
 /// The database's own record of a page's use, and of the page that points to it.
 ///
-/// Every store of the relay has such entries, since its free pages can be given back
+/// Every store of the relay has such entries, since its free pages can be given back, and no outbox
 /// (`auto_vacuum`; <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>). So a
 /// page's table can be found even if every page above it is lost.
-struct PointerMap {
-  enum Use: UInt8 {
+package struct PointerMap {
+  /// What a page is for.
+  package enum Use: UInt8 {
     case root = 1
     case free = 2
     case firstOverflow = 3
@@ -125,24 +134,28 @@ struct PointerMap {
     case tree = 5
   }
 
-  struct Entry {
-    var use: Use
+  /// What is said of a page.
+  package struct Entry {
+    /// What it is for.
+    package var use: Use
     /// The page that points to it; 0 for a root and a free page.
-    var parent: Int
+    package var parent: Int
   }
 
   private let pageBytes: Int
   private let pageCount: Int
+  private let isThere: Bool
   private var maps: [Int: [UInt8]] = [:]
 
   private static let entryBytes = 5
 
-  /// Reads all pointer maps: one page for about every 1,600 others.
-  init(_ image: DatabaseImage) {
+  /// Reads all pointer maps, if there are any: one page for about every 1,600 others.
+  package init(_ image: DatabaseImage) {
     pageBytes = image.pageBytes
     pageCount = image.pageCount
+    isThere = image.form.hasPointerMaps
     var number = 2
-    while number <= pageCount {
+    while isThere, number <= pageCount {
       maps[number] = image.page(number)
       number += entriesPerMap + 1
     }
@@ -151,10 +164,12 @@ struct PointerMap {
   private var entriesPerMap: Int { pageBytes / Self.entryBytes }
 
   /// Whether a page is a pointer map.
-  func isMap(_ number: Int) -> Bool { number >= 2 && (number - 2) % (entriesPerMap + 1) == 0 }
+  package func isMap(_ number: Int) -> Bool {
+    isThere && number >= 2 && (number - 2) % (entriesPerMap + 1) == 0
+  }
 
   /// The entry of a page; nil if there is none, or it is not valid.
-  func entry(_ number: Int) -> Entry? {
+  package func entry(_ number: Int) -> Entry? {
     guard number > 2, !isMap(number) else { return nil }
     let place = number - 2
     let map = 2 + place / (entriesPerMap + 1) * (entriesPerMap + 1)

@@ -1,15 +1,15 @@
 /// The numbers that a row can have at its place.
-struct RowRange: Equatable {
+package struct RowRange: Equatable {
   /// The greatest number that is too small.
-  var after: Int64
+  package var after: Int64
   /// The greatest possible number.
-  var through: Int64
+  package var through: Int64
 
   /// Any number.
-  static let all = RowRange(after: .min, through: .max)
+  package static let all = RowRange(after: .min, through: .max)
 
   /// Whether a row with this number can stand there.
-  func contains(_ number: Int64) -> Bool { number > after && number <= through }
+  package func contains(_ number: Int64) -> Bool { number > after && number <= through }
 }
 
 /// Finds rows whose numbers cannot be right.
@@ -17,14 +17,14 @@ struct RowRange: Equatable {
 /// Numbers grow from row to row of a page, and the pages above give their bounds
 /// (<https://www.sqlite.org/fileformat.html#b_tree_pages>). A number that violates this was a
 /// different one, and may now be that of another row.
-enum RowPlaces {
+package enum RowPlaces {
   /// The possible numbers of rows whose own do not fit.
   ///
   /// If it is not clear which one of several does not fit, all of them are included.
   ///
   /// - Parameter range: The bounds by the pages above. They are not believed if more than one row
   ///   contradicts them, since the pages may be damaged themselves.
-  static func gaps(in page: BTreePage, _ range: RowRange) -> [Int: RowRange] {
+  package static func gaps(in page: BTreePage, _ range: RowRange) -> [Int: RowRange] {
     let rows = page.cells.enumerated().compactMap { place, cell in
       cell?.row.map { (place: place, number: $0) }
     }

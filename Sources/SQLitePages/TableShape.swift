@@ -2,28 +2,32 @@ import RelayCore
 import SQLite
 
 /// The form of a table's rows, by which a found row is recognised.
-struct TableShape {
-  struct Column {
-    var name: String
-    /// INTEGER, TEXT or BLOB: all tables are STRICT.
-    var type: String
-    var isNullable: Bool
+package struct TableShape {
+  /// The form of a column's values.
+  package struct Column {
+    /// Its name.
+    package var name: String
+    /// INTEGER, TEXT or BLOB; empty for a column of any type.
+    package var type: String
+    /// Whether a row may have no value there.
+    package var isNullable: Bool
     /// Whether rows from before the column may lack it.
-    var hasDefault: Bool
+    package var hasDefault: Bool
     /// Whether it is the row's number, which is NULL in the record itself.
-    var isRowNumber: Bool
+    package var isRowNumber: Bool
   }
 
-  let name: String
+  /// Its name.
+  package let name: String
   /// The columns in the order of a record's values.
-  let columns: [Column]
+  package let columns: [Column]
   /// Whether it has row numbers; a table without them is stored like an index.
-  let hasRowNumbers: Bool
-  /// The first page of its tree in a store that this program has made.
-  let root: Int
+  package let hasRowNumbers: Bool
+  /// The first page of its tree in a database that was made in one go.
+  package let root: Int
 
   /// Reads the shapes of all tables of an undamaged database.
-  static func all(of connection: borrowing Connection) throws(StoreError) -> [TableShape] {
+  package static func all(of connection: borrowing Connection) throws(StoreError) -> [TableShape] {
     let tables = try Statement(
       """
       SELECT name, rootpage, sql FROM sqlite_schema \
@@ -61,7 +65,7 @@ struct TableShape {
   }
 
   /// The values of a row in the form to write; nil if this is no row of the table.
-  func row(_ record: StoredRecord, number: Int64?) -> [StoredValue]? {
+  package func row(_ record: StoredRecord, number: Int64?) -> [StoredValue]? {
     guard !record.values.isEmpty, record.values.count <= columns.count,
       columns[record.values.count...].allSatisfy(\.hasDefault)
     else { return nil }
@@ -73,6 +77,7 @@ struct TableShape {
       } else {
         switch (values[place], column.type) {
         case (.integer, "INTEGER"), (.text, "TEXT"), (.blob, "BLOB"): break
+        case (.integer, ""), (.text, ""), (.blob, ""): break
         case (.null, _) where column.isNullable: break
         default: return nil
         }
@@ -82,5 +87,5 @@ struct TableShape {
   }
 
   /// The place of a column.
-  func place(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
+  package func place(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
 }

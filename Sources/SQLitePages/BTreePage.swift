@@ -1,43 +1,44 @@
 /// A parsed page of a table or an index (<https://www.sqlite.org/fileformat.html#b_tree_pages>).
-struct BTreePage {
+package struct BTreePage {
   /// The kind of a page.
-  enum Kind: UInt8 {
+  package enum Kind: UInt8 {
     case indexInterior = 2
     case tableInterior = 5
     case indexLeaf = 10
     case tableLeaf = 13
 
     /// Whether it has pages below it.
-    var isInterior: Bool { self == .indexInterior || self == .tableInterior }
+    package var isInterior: Bool { self == .indexInterior || self == .tableInterior }
     /// Whether it belongs to a table with row numbers.
-    var isOfTable: Bool { self == .tableInterior || self == .tableLeaf }
+    package var isOfTable: Bool { self == .tableInterior || self == .tableLeaf }
   }
 
   /// A cell: a record, or a pointer to the page below.
-  struct Cell {
+  package struct Cell {
     /// The row's number; nil in an index.
-    var row: Int64?
+    package var row: Int64?
     /// The page below, in an interior page.
-    var child: Int?
+    package var child: Int?
     /// The part of the record in this page.
-    var local: ArraySlice<UInt8>
+    package var local: ArraySlice<UInt8>
     /// The length of the whole record.
-    var payloadBytes: Int
+    package var payloadBytes: Int
     /// The page where the record continues; nil if all of it is in this page.
-    var overflow: Int?
+    package var overflow: Int?
   }
 
-  let kind: Kind
+  /// Its kind.
+  package let kind: Kind
   /// The cells in order; nil for one that cannot be read.
-  let cells: [Cell?]
+  package let cells: [Cell?]
   /// The last page below, in an interior page.
-  let lastChild: Int?
+  package let lastChild: Int?
 
-  /// The longest record that is believed: more than any row of the relay can have.
-  static let payloadBytesMax: Int64 = 1 << 30
+  /// The longest record that is believed: more than any row of ours can have.
+  package static let payloadBytesMax: Int64 = 1 << 30
 
   /// Puts a page together.
-  init(kind: Kind, cells: [Cell?], lastChild: Int?) {
+  package init(kind: Kind, cells: [Cell?], lastChild: Int?) {
     self.kind = kind
     self.cells = cells
     self.lastChild = lastChild
@@ -46,7 +47,7 @@ struct BTreePage {
   /// Parses a page; nil if it is no page of a tree.
   ///
   /// - Parameter headerAt: 100 on the first page of the file, else 0.
-  init?(_ bytes: [UInt8], headerAt: Int) {
+  package init?(_ bytes: [UInt8], headerAt: Int) {
     guard bytes.count >= headerAt + 12, let kind = Kind(rawValue: bytes[headerAt]) else {
       return nil
     }

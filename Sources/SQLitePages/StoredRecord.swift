@@ -1,13 +1,13 @@
 import SQLite
 
 /// The content of one row of a table, or of one entry of an index.
-struct StoredRecord: Hashable {
+package struct StoredRecord: Hashable {
   /// The stored values: fewer than there are columns if some were added later.
-  var values: [StoredValue]
+  package var values: [StoredValue]
 
-  /// Parses a record; nil if the relay cannot have written it: its values are integers, UTF-8,
+  /// Parses a record; nil if nobody of us can have written it: its values are integers, UTF-8,
   /// bytes and NULL.
-  init?(_ payload: [UInt8]) {
+  package init?(_ payload: [UInt8]) {
     guard let (headerBytes, start) = payload.variableNumber(at: 0, before: payload.count),
       headerBytes >= start, headerBytes <= payload.count
     else { return nil }
@@ -27,7 +27,7 @@ struct StoredRecord: Hashable {
   /// Parses the first values of a record of which only the beginning is there.
   ///
   /// - Returns: The values that lie whole in these bytes.
-  static func leading(_ payload: ArraySlice<UInt8>) -> [StoredValue] {
+  package static func leading(_ payload: ArraySlice<UInt8>) -> [StoredValue] {
     let payload = Array(payload)
     var values: [StoredValue] = []
     guard let (headerBytes, start) = payload.variableNumber(at: 0, before: payload.count),
@@ -80,20 +80,20 @@ struct StoredRecord: Hashable {
 /// Numbers in SQLite's files: the highest byte first (<https://www.sqlite.org/fileformat.html>).
 extension [UInt8] {
   /// Two bytes; 0 beyond the end.
-  func number16(at place: Int) -> Int {
+  package func number16(at place: Int) -> Int {
     guard place >= 0, place + 2 <= count else { return 0 }
     return Int(self[place]) << 8 | Int(self[place + 1])
   }
 
   /// Four bytes; 0 beyond the end.
-  func number32(at place: Int) -> Int {
+  package func number32(at place: Int) -> Int {
     guard place >= 0, place + 4 <= count else { return 0 }
     return number16(at: place) << 16 | number16(at: place + 2)
   }
 
   /// A variable-length number, and the place after it: seven bits a byte, eight in the ninth; nil
   /// beyond `end`.
-  func variableNumber(at place: Int, before end: Int) -> (value: Int64, next: Int)? {
+  package func variableNumber(at place: Int, before end: Int) -> (value: Int64, next: Int)? {
     var value: UInt64 = 0
     for index in 0..<9 {
       let at = place + index
