@@ -12,8 +12,9 @@ struct LogImageTests {
 
   /// The log of a database with some commits of one page each, one of them damaged.
   ///
-  /// - Parameter hasIndex: Whether the log's index is there, as after a kill; a power cut leaves
-  ///   none.
+  /// - Parameters:
+  ///   - damaged: The damaged one, from 1; 0 for the log's own beginning.
+  ///   - hasIndex: Whether the log's index is there, as after a kill; a power cut leaves none.
   private func image(
     commits: Int, damaged: Int, hasIndex: Bool
   ) throws -> LogImage {
@@ -34,7 +35,8 @@ struct LogImageTests {
       try FileManager.default.copyItem(atPath: database + end, toPath: copy + end)
     }
     let log = try FileHandle(forUpdating: URL(fileURLWithPath: copy + "-wal"))
-    try log.seek(toOffset: UInt64(32 + (damaged - 1) * (24 + Self.pageBytes) + 100))
+    let frame = 32 + (damaged - 1) * (24 + Self.pageBytes)
+    try log.seek(toOffset: UInt64(damaged == 0 ? 16 : frame + 100))
     try log.write(contentsOf: [0xFF])
     try log.close()
     return try DatabaseImage(path: copy).logImage
@@ -47,6 +49,19 @@ struct LogImageTests {
     #expect(doubtful.commitsBehindDamage == unsynced && !doubtful.isDamaged)
     let certain = try image(commits: 3 + unsynced, damaged: 2, hasIndex: false)
     #expect(certain.commitsBehindDamage == unsynced + 1 && certain.isDamaged)
+  }
+
+  @Test("damage to the log's own beginning hides no commit")
+  func beginning() throws {
+    let image = try image(commits: 4, damaged: 0, hasIndex: false)
+    #expect(image.isDamaged && image.commitsBehindDamage == 4)
+  }
+
+  @Test("the last commit of a damaged log is read as well")
+  func last() throws {
+    let image = try image(commits: 3 + StoreTuning.unsyncedCommitsMax, damaged: 2, hasIndex: false)
+    let last = 2 + StoreTuning.unsyncedCommitsMax
+    #expect(image.places[2] == Int64(32 + last * (24 + Self.pageBytes) + 24))
   }
 
   @Test("the index of a killed process makes no more of it, since it learns of commits unsynced")

@@ -13,7 +13,10 @@ struct DamagedSchemaTests {
     let stand = try await Stand { $0.startPaused = true }
     let ids = try await stand.outbox.enqueue(
       (1...count).map {
-        (Request("POST", "/\($0)", .bytes([UInt8](repeating: 7, count: 700))), Options())
+        (
+          Request("POST", "/\($0)", .bytes([UInt8](repeating: 7, count: 700), type: "a/b")),
+          Options()
+        )
       })
     await stand.outbox.close()
     return (stand, ids, OutboxFile.path(in: "\(stand.folder.path)/outbox"))
@@ -44,7 +47,6 @@ struct DamagedSchemaTests {
   func anywhere() async throws {
     let (stand, ids, path) = try await Self.closed()
     let pages = try Self.listPages(path)
-    try #require(pages.count > 1)
     for page in pages {
       for offset in stride(from: page == 1 ? 100 : 0, to: 4096, by: 37) {
         let folder = try TemporaryFolder()

@@ -8,6 +8,8 @@ struct OutboxImage {
   let database: DatabaseImage
   /// What of the list of tables can be read.
   let list: [Schema.Listed]
+  /// The first pages of what stands there as this library has written it.
+  private let knownRoots: Set<Int>
 
   /// Opens a database; nil if there is none.
   ///
@@ -16,6 +18,7 @@ struct OutboxImage {
     guard Platform.size(of: path) != nil else { return nil }
     database = try DatabaseImage(path: path, form: Self.form(durability))
     list = Self.list(of: database)
+    knownRoots = Set(try Schema.known(of: list).map(\.root))
     try database.requireReads()
   }
 
@@ -123,7 +126,7 @@ extension OutboxImage {
   /// a database that was made in one go.
   private func root(of shape: TableShape) -> Int {
     let said = list.first { $0.entry.kind == "table" && $0.entry.name == shape.name }?.root
-    guard let said else { return list.contains { $0.root == shape.root } ? 0 : shape.root }
+    guard let said else { return knownRoots.contains(shape.root) ? 0 : shape.root }
     guard said != shape.root else { return said }
     return rowCount(of: shape, under: said) < rowCount(of: shape, under: shape.root)
       ? shape.root : said

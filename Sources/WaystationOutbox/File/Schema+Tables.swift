@@ -55,6 +55,12 @@ extension Schema {
     return rest.isEmpty ? steps.count : nil
   }
 
+  /// Those of a list that this library has written so.
+  static func known(of list: [Listed]) throws(StoreError) -> [Listed] {
+    let ours = Set(try made.get().flatMap { $0.map(\.entry) })
+    return list.filter { ours.contains($0.entry) }
+  }
+
   /// What each step adds to the list.
   private static let made = Result<[[Listed]], StoreError> { () throws(StoreError) in
     let connection = try Connection(path: ":memory:", access: .create)
