@@ -1,7 +1,6 @@
-import SQLitePages
 import Testing
 
-@testable import SQLiteStore
+@testable import SQLitePages
 
 /// Which rows of a damaged page keep their numbers.
 @Suite("SQLite store: numbers of rows")
