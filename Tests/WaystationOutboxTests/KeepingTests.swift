@@ -202,7 +202,7 @@ struct KeepingTests {
     let path = OutboxFile.path(in: "\(stand.folder.path)/outbox")
     do {
       let file = try OutboxFile(path: path, durability: .ordered)
-      try file.connection.execute("PRAGMA user_version = 99")
+      try file.connection.execute("CREATE TABLE later (id INTEGER); PRAGMA user_version = 99")
     }
     await #expect(throws: OutboxError.newerSchema(99)) { _ = try await stand.reopened() }
   }
@@ -274,7 +274,7 @@ struct KeepingTests {
     let folder = "\(stand.folder.path)/outbox"
     do {
       let file = try OutboxFile(path: OutboxFile.path(in: folder), durability: .ordered)
-      try file.connection.execute("PRAGMA user_version = 99")
+      try file.connection.execute("CREATE TABLE later (id INTEGER); PRAGMA user_version = 99")
     }
     try Platform.write([], toNew: OutboxFile.mark(in: folder))
     await #expect(throws: OutboxError.newerSchema(99)) { _ = try await stand.reopened() }
