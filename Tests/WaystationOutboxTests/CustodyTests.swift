@@ -156,8 +156,13 @@ struct CustodyTests {
     let without = try await stand.reopened { $0.lanes[.default] = .kept(.accepted) }
     try await without.enqueue(3...3)
     await without.untilAccepted()
-    let next = try await without.reopened { $0.lanes[.default] = .kept(.receipt) }
+    // Else a check-in may bring a receipt of number 3 before there is number 4.
+    let next = try await without.reopened { settings in
+      settings.lanes[.default] = .kept(.receipt)
+      settings.startPaused = true
+    }
     let first = try await next.enqueue(4...4)
+    try await next.outbox.resume()
     await next.untilAccepted()
     try await next.enqueue(5...5)
     let receipt = try await next.receipt(of: 5)
