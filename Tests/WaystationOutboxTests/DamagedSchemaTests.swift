@@ -78,7 +78,7 @@ struct DamagedSchemaTests {
   func version(_ number: Int) async throws {
     let (stand, ids, path) = try await Self.closed()
     try Connection(path: path, access: .readWrite).execute("PRAGMA user_version = \(number)")
-    let next = try await stand.reopened { $0.startPaused = false }
+    let next = try await stand.reopened()
     #expect(await next.outbox.items().map(\.id) == ids)
     #expect(await Self.told(next.outbox)?.contains("version \(number)") == true)
     #expect(OutboxFile.version(in: "\(stand.folder.path)/outbox") == Schema.version)

@@ -1,3 +1,4 @@
+import JSON
 import Testing
 import WaystationOutboxTesting
 
@@ -34,6 +35,28 @@ struct NumberTests {
     for id in ids { #expect(try await next.ending(of: id).word == "delivered") }
     #expect(next.paths.filter { $0 != "/another" } == ["/1", "/2", "/3", "/4"])
     await next.outbox.close()
+  }
+
+  @Test("leave nobody in doubt: what may have arrived under its former number is not taken back")
+  func mayHaveArrived() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let requests = (1...2).map { (Request("POST", "/\($0)"), Options()) }
+    let ids = try await stand.outbox.enqueue(requests)
+    try await stand.outbox.store.run(changes: false) { core, _ throws(StoreError) in
+      for id in ids { if let item = try core.file.item(id.raw) { _ = try core.seal(item) } }
+      // Of the first one the relay says that its number is passed.
+      let problem = try? RelayProblem(
+        JSONValue.parse(Array(#"{"type":"urn:waystation:problem:sequence-passed"}"#.utf8)))
+      if let item = try core.file.item(ids[0].raw), let problem { try core.renumber(item, problem) }
+    }
+    await #expect(throws: ChangeError.self) { try await stand.outbox.cancel(ids[1]) }
+    await #expect(throws: ChangeError.self) {
+      try await stand.outbox.edit(ids[1], Change(request: Request("POST", "/other")))
+    }
+    try await stand.outbox.resume()
+    for id in ids { #expect(try await stand.ending(of: id).word == "delivered") }
+    #expect(stand.paths == ["/1", "/2"])
+    await stand.outbox.close()
   }
 
   @Test("do not stop an upload, which goes under another one")

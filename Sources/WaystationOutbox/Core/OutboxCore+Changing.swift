@@ -28,6 +28,7 @@ extension OutboxCore {
     switch item.state {
     case .atRelay: return .relay(key: item.key, .patch(edit))
     case .sealed: return .failed(.sealed(view(of: item).state))
+    case .waiting where mayBeAtRelay(item): return .failed(.sealed(view(of: item).state))
     case .blocked where item.refuser == .upstreamAtRelay:
       return .relay(key: item.key, .patch(edit))
     case .held, .waiting, .blocked, .quarantined:
@@ -84,6 +85,7 @@ extension OutboxCore {
     case .sealed where settings.isRelay || state.underwayItems.contains(item.id):
       // Nobody knows yet whether the relay has it.
       return .failed(.sealed(view(of: item).state))
+    case .waiting where mayBeAtRelay(item): return .failed(.sealed(view(of: item).state))
     case .held, .waiting, .sealed, .blocked, .quarantined:
       try declareVoid(item)
       try end(item, .cancelled)
@@ -108,6 +110,7 @@ extension OutboxCore {
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
     case .sealed, .atRelay: return .failed(.sealed(view(of: item).state))
+    case .waiting where mayBeAtRelay(item): return .failed(.sealed(view(of: item).state))
     case .held, .waiting: try block(item, by: .app, error)
     case .blocked, .quarantined:
       var changed = item

@@ -56,6 +56,15 @@ extension OutboxCore {
     }
   }
 
+  /// Whether the relay may have an item that waits for another number.
+  ///
+  /// It was sent under a former one, and the answer may have been lost. Its key tells once it is
+  /// sent again; until then it can be neither changed nor taken back.
+  func mayBeAtRelay(_ item: KeptItem) -> Bool {
+    settings.isRelay && item.state == .waiting && item.attempts > 0 && item.sequence == nil
+      && settings(of: item.lane).order == .strict
+  }
+
   private func takeNumber(from item: KeptItem) throws(StoreError) {
     var free = item
     free.sequence = nil

@@ -51,12 +51,15 @@ struct OutboxImage {
     return image.logImage.isDamaged
   }
 
+  /// The most pages that the list of tables is looked for on: a damaged one may lead anywhere.
+  private static let listPagesMax = 64
+
   private static func list(of image: DatabaseImage) -> [Schema.Listed] {
     let reader = RowReader(owners: PageOwners(image, roots: []))
     var found: [Schema.Listed] = []
     var pages = [1]
     var seen: Set<Int> = []
-    while let number = pages.popLast(), seen.insert(number).inserted, seen.count < 64 {
+    while let number = pages.popLast(), seen.insert(number).inserted, seen.count < listPagesMax {
       guard let page = image.tree(number), page.kind.isOfTable else { continue }
       pages += page.cells.compactMap { $0?.child } + [page.lastChild].compactMap(\.self)
       for case let cell? in page.cells where page.kind == .tableLeaf {
