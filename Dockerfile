@@ -21,7 +21,8 @@ COPY Sources ./Sources
 COPY Tests ./Tests
 COPY examples ./examples
 
-RUN swift build -c release --static-swift-stdlib --product waystation \
+# Nothing in the final image reads what a debugger needs, and it would be more than half of the binary.
+RUN swift build -c release --static-swift-stdlib -debug-info-format none --product waystation \
  && install -D -m 0755 .build/release/waystation /out/waystation
 
 

@@ -4,6 +4,20 @@ import PackageDescription
 /// Whether what is built is to be fuzzed (scripts/fuzz).
 let isFuzzed = Context.environment["WAYSTATION_FUZZ"] != nil
 
+/// How fast code is built: with a look into other modules, and so that the linker leaves out what
+/// nobody calls, be it public or not. A program is linked from all modules at once.
+let released = [
+  "-cross-module-optimization", "-Xfrontend", "-function-sections", "-Xfrontend",
+  "-internalize-at-link",
+]
+
+/// Nobody looks up a program's functions by their names while it runs; those that could be have to
+/// stay in it.
+let program: [LinkerSetting] = [
+  .unsafeFlags(
+    ["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux], configuration: .release))
+]
+
 /// Every target is held to the same rules: Swift 6 mode, no warning, explicit existentials.
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -13,7 +27,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   // SwiftPM takes unsafe flags of a package that others name by version, since 6.2, and only of one
   // whose tools version above is 6.2 or later: do not lower it.
-  .unsafeFlags(isFuzzed ? [] : ["-cross-module-optimization"], .when(configuration: .release)),
+  .unsafeFlags(isFuzzed ? [] : released, .when(configuration: .release)),
 ]
 
 /// What scripts/fuzz builds otherwise: all that reads what strangers have sent.
@@ -118,13 +132,13 @@ let package = Package(
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
         "WaystationOutbox",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict, linkerSettings: program),
 
     // Examples that are built and tested with everything else.
     .executableTarget(
       name: "outbox-gateway",
       dependencies: ["WaystationOutbox", "WaystationOutboxCurl"],
-      path: "examples/gateway", swiftSettings: strict),
+      path: "examples/gateway", swiftSettings: strict, linkerSettings: program),
     .target(
       name: "ExampleApp", dependencies: ["WaystationOutbox", "WaystationOutboxFoundation"],
       path: "examples/app/Sources", swiftSettings: strict),
@@ -190,25 +204,31 @@ if Context.environment["WAYSTATION_BENCHMARKS"] != nil {
   package.targets += [
     .executableTarget(
       name: "bench-outbox", dependencies: ["WaystationOutbox", "WaystationOutboxCurl"],
-      path: "Benchmarks/Sources/bench-outbox", swiftSettings: strict),
+      path: "Benchmarks/Sources/bench-outbox", swiftSettings: strict, linkerSettings: program),
     .executableTarget(
       name: "bench-forwarder", dependencies: ["Forwarder", "EventLoop", "RelayCore"],
-      path: "Benchmarks/Sources/bench-forwarder", swiftSettings: strict),
+      path: "Benchmarks/Sources/bench-forwarder", swiftSettings: strict, linkerSettings: program),
     .executableTarget(
       name: "bench-server", dependencies: ["HTTPServer", "EventLoop"],
-      path: "Benchmarks/Sources/bench-server", swiftSettings: strict),
+      path: "Benchmarks/Sources/bench-server", swiftSettings: strict, linkerSettings: program),
   ]
 }
 
-// The fuzzers are built only where scripts/fuzz asks for them.
-if isFuzzed {
-  package.targets.append(
-    .executableTarget(
-      name: "fuzz",
-      dependencies: ["JSON", "RelayCore", "Compression", "HTTPServer", "RelayServer"],
-      path: "Tests/Fuzz/Sources", swiftSettings: strict + fuzzing,
-      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
-}
+// Where scripts/fuzz asks for it, the fuzzers are a program with sanitizers. Elsewhere they are
+// tests, which go through what that has learnt.
+let fuzzerDependencies: [Target.Dependency] = [
+  "JSON", "RelayCore", "Compression", "HTTPServer", "RelayServer",
+]
+package.targets.append(
+  isFuzzed
+    ? .executableTarget(
+      name: "fuzz", dependencies: fuzzerDependencies, path: "Tests/Fuzz",
+      sources: ["Sources", "Driver"], swiftSettings: strict + fuzzing,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])])
+    : .testTarget(
+      name: "FuzzTests", dependencies: fuzzerDependencies, path: "Tests/Fuzz",
+      exclude: ["Corpus", "Dictionaries", "Driver"], sources: ["Sources", "Replay"],
+      swiftSettings: strict))
 
 // Thousands of simulated years need the optimiser, and nothing but what decides: the core with the
 // model of a store, and the device's side (scripts/simulate).

@@ -143,7 +143,7 @@ struct GatewayFaults: Sendable {
   ///
   /// That needs neither the relay nor a network, and there is always a gateway whose disk is whole.
   mutating func progress() async throws {
-    let goal = acknowledged.read { $0 } + Int.random(in: 20...120, using: &generator)
+    let goal = acknowledged.read { $0 } + Int.random(in: 10...50, using: &generator)
     let _: Bool = try await acknowledged.wait("\(goal) acknowledged lines", seconds: 60) {
       $0 >= goal ? true : nil
     }

@@ -4,18 +4,6 @@
 
 import Glibc
 
-let fuzzers: [(name: String, fuzz: ([UInt8]) -> Void)] = [
-  ("parser", ParserFuzzer.run),
-  ("connection", ConnectionFuzzer.run),
-  ("chunks", ChunkFuzzer.run),
-  ("gzip", GzipFuzzer.run),
-  ("json", JSONFuzzer.run),
-  ("envelope", EnvelopeFuzzer.run),
-  ("relayed", RelayedFuzzer.run),
-  ("terms", TermsFuzzer.run),
-  ("configuration", ConfigurationFuzzer.run),
-]
-
 /// Which fuzzer was chosen; libFuzzer's callback can carry nothing with it.
 // Sound: set once, before libFuzzer begins, which runs on this thread alone.
 nonisolated(unsafe) var chosen: ([UInt8]) -> Void = { _ in }
