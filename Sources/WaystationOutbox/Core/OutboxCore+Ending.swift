@@ -117,13 +117,17 @@ extension OutboxCore {
 
   /// Has the file of an item's body removed, once the transaction is on the disk.
   func removeFile(of item: KeptItem) throws(StoreError) {
-    guard item.bodyKind == .file, let content = try file.content(of: item.id) else { return }
+    // A start removes the files that no row names, so another's is not removed for this one's.
+    guard item.bodyKind == .file, let content = try file.content(of: item.id), !content.isChanged
+    else { return }
     want(.removeFile(String(decoding: content.body, as: UTF8.self)))
   }
 
   /// An item's request and its body.
   func content(of item: KeptItem) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
-    guard let (request, stored) = try file.content(of: item.id) else { return nil }
+    guard let kept = try file.content(of: item.id) else { return nil }
+    guard !kept.isChanged else { throw .contentChanged(item.id) }
+    let (request, stored) = (kept.request, kept.body)
     switch item.bodyKind {
     case .none, .inline:
       let bytes = item.bodyKind == .none ? [] : stored
@@ -158,5 +162,12 @@ extension StoreError {
     StoreError(
       kind: .corrupt, operation: "read", subject: "the request of item \(item)",
       detail: "its row is gone.")
+  }
+
+  /// The row of an item's request and body is not as it was written.
+  static func contentChanged(_ item: Int64) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "read", subject: "the request of item \(item)",
+      detail: "it, or its body, is not what was kept: its checksum differs.")
   }
 }

@@ -181,6 +181,16 @@ extension OutboxCore {
     return ours == entry.digest ? .same : .different
   }
 
+  /// An item's request and its body; nil if they are gone, or not what was kept.
+  private func soundContent(
+    of item: KeptItem
+  ) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
+    do throws(StoreError) { return try content(of: item) } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+  }
+
   private func digest(
     of item: KeptItem, _ request: KeptRequest, _ body: KeptBody
   ) -> [UInt8]? {
@@ -232,7 +242,7 @@ extension OutboxCore {
       : file.ledgerPages(of: lane, number...number).last { $0.entry(of: number)?.ending != nil }
     let entry = page?.entry(of: number)
     var ours: [UInt8]?
-    if let item, let (request, body) = try content(of: item) {
+    if let item, let (request, body) = try soundContent(of: item) {
       ours = digest(of: item, request, body)
     }
     guard let digest = ours ?? entry?.digest else { return nil }

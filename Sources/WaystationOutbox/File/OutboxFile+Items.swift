@@ -8,6 +8,18 @@ extension OutboxFile {
   ///
   /// - Parameter body: The bytes of an inline body.
   func insert(_ item: KeptItem, _ request: KeptRequest, body: [UInt8]?) throws(StoreError) {
+    try insert(item)
+    try statements.insertContent.run(item.id, RequestForm.row(of: request, body: body), body)
+  }
+
+  /// Stores an item of another file, with its content as that has it: what has changed there is
+  /// known here as well.
+  func insert(_ item: KeptItem, _ content: KeptContent) throws(StoreError) {
+    try insert(item)
+    try statements.insertContent.run(item.id, content.row, content.body)
+  }
+
+  private func insert(_ item: KeptItem) throws(StoreError) {
     statements.insertItem.set(
       item.id, item.lane.raw, item.state.rawValue, item.isHanded, item.sequence.map(Int64.init),
       item.key, item.tag, item.coalesce, item.bodyKind.rawValue, item.bodyBytes, item.bytes,
@@ -25,7 +37,6 @@ extension OutboxFile {
     statements.insertItem.bind(26, item.relayLane)
     statements.insertItem.bind(27, item.answers)
     try statements.insertItem.run()
-    try statements.insertContent.run(item.id, RequestForm.bytes(of: request), body)
   }
 
   /// Stores what may change of an item.
@@ -66,7 +77,7 @@ extension OutboxFile {
   func replace(
     _ item: Int64, _ request: KeptRequest, body: [UInt8]?
   ) throws(StoreError) {
-    try statements.updateRequest.run(item, RequestForm.bytes(of: request), body)
+    try statements.updateRequest.run(item, RequestForm.row(of: request, body: body), body)
   }
 
   /// Removes an item with its content.
@@ -192,14 +203,15 @@ extension OutboxFile {
   }
 
   /// An item's request, and the bytes of its inline body.
-  func content(of item: Int64) throws(StoreError) -> (request: KeptRequest, body: [UInt8])? {
+  func content(of item: Int64) throws(StoreError) -> KeptContent? {
     try statements.readContent.first(item) { row throws(StoreError) in
-      guard let request = RequestForm.request(row.bytes(0)) else {
+      let bytes = row.bytes(0)
+      guard let request = RequestForm.request(bytes) else {
         throw StoreError(
           kind: .corrupt, operation: "read", subject: "the request of item \(item)",
           detail: "its stored form cannot be read.")
       }
-      return (request, row.bytes(1))
+      return KeptContent(row: bytes, request: request, body: row.bytes(1))
     }
   }
 
@@ -277,4 +289,16 @@ extension OnRefusal {
 
   /// The policy of a stored number.
   init(code: Int64) { self = code == 1 ? .skip : .block }
+}
+
+/// What the row of an item's request and body holds.
+struct KeptContent {
+  /// The request as it is stored.
+  let row: [UInt8]
+  let request: KeptRequest
+  /// The bytes of an inline body, or the name of a file.
+  let body: [UInt8]
+
+  /// Whether these are not the bytes that were kept.
+  var isChanged: Bool { RequestForm.isChanged(row, body: body) }
 }

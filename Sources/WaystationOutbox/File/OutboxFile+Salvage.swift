@@ -212,7 +212,7 @@ extension OutboxFile {
     // Two rows of one key cannot both be right.
     guard try self.item(key: item.key) == nil else { return }
     if let content {
-      try insert(item, content.request, body: content.body)
+      try insert(item, content)
       return
     }
     guard item.isHanded else { return }

@@ -16,7 +16,6 @@ final class OutboxStatements {
   let readContent: Statement
   let updateRequest: Statement
   let deleteContent: Statement
-  let dropBody: Statement
   let updateItem: Statement
   let sealItem: Statement
   let handItem: Statement
@@ -124,7 +123,6 @@ final class OutboxStatements {
     updateRequest = try Statement(
       "UPDATE content SET request = ?2, body = ?3 WHERE id = ?1", on: connection)
     deleteContent = try Statement("DELETE FROM content WHERE id = ?1", on: connection)
-    dropBody = try Statement("UPDATE content SET body = NULL WHERE id = ?1", on: connection)
     updateItem = try Statement(
       """
       UPDATE item SET state = ?2, handed = ?3, sequence = ?4, attempts = ?5, relay_id = ?6,

@@ -1,8 +1,14 @@
+import RelayCore
+
 /// The form in which requests and header fields are stored: each text with its length before it.
 ///
 /// A request is its method, its path, its upstream (empty for none), and the names and values of
-/// its header fields. A length has four bytes, the lowest first.
+/// its header fields. A length has four bytes, the lowest first. In a row a checksum follows.
 enum RequestForm {
+  /// What stands before a checksum: no text is as long, and none has such bytes.
+  private static let sumMark = [UInt8](repeating: 0xFF, count: 4)
+  private static let sumBytes = 8
+
   /// The stored form of a request.
   static func bytes(of request: KeptRequest) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -14,9 +20,42 @@ enum RequestForm {
     return bytes
   }
 
-  /// The request of a stored form; nil for bytes that are none.
+  /// What a row holds of a request: its form, and a checksum of that and of the row's body.
+  static func row(of request: KeptRequest, body: [UInt8]?) -> [UInt8] {
+    let form = bytes(of: request)
+    let sum = UInt64(bitPattern: sum(of: form[...], body ?? []))
+    return form + sumMark
+      + (0..<sumBytes).map { UInt8(truncatingIfNeeded: sum >> UInt64(8 * $0)) }
+  }
+
+  /// Whether a row is known to hold other bytes than it was written with.
+  ///
+  /// Rows of the first devices have no checksum.
+  static func isChanged(_ row: [UInt8], body: [UInt8]) -> Bool {
+    guard let form = summed(row) else { return false }
+    let sum = row.suffix(sumBytes).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return sum != UInt64(bitPattern: Self.sum(of: form, body))
+  }
+
+  /// The form in a row with a checksum; nil of a row without one.
+  private static func summed(_ row: [UInt8]) -> ArraySlice<UInt8>? {
+    let end = row.dropLast(sumBytes)
+    return end.suffix(sumMark.count) == sumMark[...] ? end.dropLast(sumMark.count) : nil
+  }
+
+  private static func sum(of form: ArraySlice<UInt8>, _ body: [UInt8]) -> Int64 {
+    var sum = Checksum()
+    // Sound: the bytes are read within the call.
+    form.withUnsafeBytes { sum.append($0) }
+    sum.endField()
+    sum.add(field: body)
+    return sum.value
+  }
+
+  /// The request of a row or a form; nil for bytes that are none.
   static func request(_ bytes: [UInt8]) -> KeptRequest? {
-    guard let texts = texts(bytes), texts.count >= 3, texts.count % 2 == 1 else { return nil }
+    guard let texts = texts(summed(bytes) ?? bytes[...]), texts.count >= 3, texts.count % 2 == 1
+    else { return nil }
     return KeptRequest(
       upstream: texts[2].isEmpty ? nil : texts[2], method: texts[0], path: texts[1],
       headers: lines(texts[3...]))
@@ -31,7 +70,7 @@ enum RequestForm {
 
   /// The header fields of a stored form; nil for bytes that are none.
   static func lines(_ bytes: [UInt8]) -> [HeaderLine]? {
-    guard let texts = texts(bytes), texts.count % 2 == 0 else { return nil }
+    guard let texts = texts(bytes[...]), texts.count % 2 == 0 else { return nil }
     return lines(texts[...])
   }
 
@@ -57,14 +96,14 @@ enum RequestForm {
     bytes.append(contentsOf: utf8)
   }
 
-  private static func texts(_ bytes: [UInt8]) -> [String]? {
+  private static func texts(_ bytes: ArraySlice<UInt8>) -> [String]? {
     var texts: [String] = []
-    var place = 0
-    while place < bytes.count {
-      guard place + 4 <= bytes.count else { return nil }
+    var place = bytes.startIndex
+    while place < bytes.endIndex {
+      guard place + 4 <= bytes.endIndex else { return nil }
       let count = (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }
       place += 4
-      guard count <= bytes.count - place,
+      guard count <= bytes.endIndex - place,
         let text = String(validating: bytes[place..<place + count], as: UTF8.self)
       else { return nil }
       texts.append(text)
