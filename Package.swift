@@ -4,15 +4,17 @@ import PackageDescription
 /// Whether what is built is to be fuzzed (scripts/fuzz).
 let isFuzzed = Context.environment["WAYSTATION_FUZZ"] != nil
 
-/// How fast code is built: with a look into other modules, and so that the linker leaves out what
-/// nobody calls, be it public or not. A program is linked from all modules at once.
+/// How fast code is built.
+///
+/// It is built with a look into other modules, and so that the linker leaves out what nobody calls,
+/// be it public or not: a program is linked from all modules at once.
 let released = [
   "-cross-module-optimization", "-Xfrontend", "-function-sections", "-Xfrontend",
   "-internalize-at-link",
 ]
 
-/// Nobody looks up a program's functions by their names while it runs; those that could be have to
-/// stay in it.
+/// How programs are linked: what could be looked up by its name would have to stay, and nobody does
+/// that.
 let program: [LinkerSetting] = [
   .unsafeFlags(
     ["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux], configuration: .release))
