@@ -218,6 +218,22 @@ struct NeedRulesTests {
     #expect(needs.map(\.severity) == [.critical, .critical, .warning, .warning])
   }
 
+  @Test("a store that is less safe than it is to be is critical, and a doubt of it a warning")
+  func durability() throws {
+    for isCertain in [true, false] {
+      let need = try #require(
+        needs { facts in
+          facts.configurationPath = "/c.json"
+          facts.durabilityDoubt = DurabilityDoubt(
+            isCertain: isCertain, reason: "it is so", fix: "mend it")
+        }.first)
+      #expect(need.key == Need.Key(.durabilityLow))
+      #expect(need.severity == (isCertain ? .critical : .warning))
+      #expect(need.title.hasPrefix("it cannot be told") != isCertain)
+      #expect(need.cause == "it is so; mend it" && need.acts == [.tryStore(path: "/c.json")])
+    }
+  }
+
   @Test("new keys of receipts are told since they sign, with the first of them")
   func keys() throws {
     let since = Self.now.adding(milliseconds: -60_000)

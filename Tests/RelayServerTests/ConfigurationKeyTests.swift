@@ -66,7 +66,10 @@ struct ConfigurationKeyTests {
         }
       },
       "store": {
-        "postgres": {"url": "postgresql://u:p@db/ws?sslmode=require", "passwordFile": "/p.txt"}
+        "postgres": {
+          "url": "postgresql://u:p@db/ws?sslmode=require", "passwordFile": "/p.txt",
+          "durability": "quorum"
+        }
       },
       "events": {
         "keptSeconds": 2, "keptBytesMax": 65537, "listenersMax": 3, "heartbeatSeconds": 4,

@@ -31,6 +31,11 @@ struct StoreConfigurationTests {
           + " prefer, require, verify-ca or verify-full"
       ),
       (
+        #"{"url": "postgresql://h/d", "durability": "strict"}"#,
+        "store.postgres.durability: expected \"quorum\", \"managed\" or \"local\" but found"
+          + " \"strict\""
+      ),
+      (
         #"{"url": ""}"#,
         "store.postgres.url: expected a URL such as `postgresql://waystation@db.example.com/"
           + "waystation`, but found something else"

@@ -17,6 +17,8 @@ struct DatabaseLimits: Sendable {
   /// How long a beat may take, and how long its connection may take to be made, in milliseconds: a
   /// half of the time in which one has to succeed.
   var beatTimeoutMs: Int { Int(lease.ttlMs - lease.marginMs) / 2 }
+  /// The time from one look at how safe the database's commits are to the next, in milliseconds.
+  var durabilityMs: Int64 = 10_000
   /// The times by which relays take the store from each other.
   var lease = LeaseLimits()
   /// The most posts of one transaction.

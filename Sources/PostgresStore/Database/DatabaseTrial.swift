@@ -8,16 +8,21 @@ package struct DatabaseTrial: Sendable {
   package private(set) var findings: [String] = []
   /// What keeps a relay from using it, a line each.
   package private(set) var faults: [String] = []
+  /// Why its commits may be less safe than is wanted; nil if there is no such doubt.
+  package private(set) var doubt: DurabilityDoubt?
 
   /// Connects, and looks.
   ///
   /// Blocks its thread for some seconds at most, and for as long as the look-up of names takes.
   ///
   /// - Throws: ``StoreError`` if there is no connection, or it is lost.
-  package init(of address: PostgresAddress) throws(StoreError) {
+  package init(
+    of address: PostgresAddress, wanting durability: StoreDurability
+  ) throws(StoreError) {
     let reader = DatabaseReader(at: address, DatabaseLimits())
     let rows = try reader.run([.server, .places])
     note(server: rows[0])
+    note(try DurabilityReading(reader, asksForStandbys: true), wanting: durability)
     guard !rows[1].isNull(0, 0) else {
       faults.append("there is no schema for tables: see the role's search_path and its rights")
       return
@@ -51,14 +56,28 @@ package struct DatabaseTrial: Sendable {
         "it only reads: a standby, or set so. With several hosts, target_session_attrs=read-write "
           + "finds the one that writes")
     }
-    let standbys = rows.int64(0, 6)
+  }
+
+  private mutating func note(_ reading: DurabilityReading, wanting durability: StoreDurability) {
     findings.append(
-      "synchronous_commit is \(rows.text(0, 4)), synchronous_standby_names is "
-        + (rows.text(0, 5).isEmpty ? "empty" : "\"\(rows.text(0, 5))\"")
-        + ", and \(standbys) \(standbys == 1 ? "standby is" : "standbys are") connected")
-    if rows.text(0, 4) == "off" {
+      "synchronous_commit is \(reading.setting), synchronous_standby_names is "
+        + (reading.names.isEmpty ? "empty" : "\"\(reading.names)\"") + ", and "
+        + Self.words(for: reading.standbys))
+    doubt = reading.doubt(wanting: durability)
+    if doubt == nil, durability.isLookedAt {
+      findings.append("its commits are as safe as \(durability.rawValue) wants")
+    } else if durability == .local, reading.setting == "off" {
       findings.append("synchronous_commit = off: a crash of the database loses the last posts")
     }
+  }
+
+  private static func words(for standbys: DurabilityReading.Standbys?) -> String {
+    guard case .seen(let connected, let confirming, let hidden) = standbys else {
+      return "it does not show its standbys"
+    }
+    let count = "\(connected) \(connected == 1 ? "standby is" : "standbys are") connected"
+    guard connected > 0, hidden == 0 else { return count }
+    return count + ", of which \(confirming) \(confirming == 1 ? "confirms" : "confirm") commits"
   }
 
   private mutating func note(missing rows: PostgresRows, _ subject: String) throws(StoreError) {
@@ -93,9 +112,7 @@ extension PostgresCommand {
     """
     SELECT current_setting('server_version'),
       (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl), current_user,
-      pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on',
-      current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
-      (SELECT count(*) FROM pg_stat_replication)
+      pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
     """)
 
   /// The schema, whether tables may be made there, whether there are some, and whether they may be

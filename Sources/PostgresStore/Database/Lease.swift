@@ -67,6 +67,7 @@ final class LeaseKeeper: Sendable {
   private struct State: Sendable {
     var observer: (any StoreObserver)?
     var isLapsed = false
+    var afterBeat: (@Sendable (_ isAnew: Bool) -> Void)?
     var registry: RelayRegistry
   }
 
@@ -91,6 +92,13 @@ final class LeaseKeeper: Sendable {
     if isLapsed { observer.leaseLapsed(lease.trouble) }
   }
 
+  /// Has something done after each beat from now on; it must not wait.
+  ///
+  /// - Parameter body: Is told whether the beat has connected anew, perhaps to another server.
+  func afterBeat(_ body: @escaping @Sendable (_ isAnew: Bool) -> Void) {
+    state.withLock { $0.afterBeat = body }
+  }
+
   /// Beats until the lease ends with the store.
   func run() {
     var connection: PostgresConnection?
@@ -98,7 +106,9 @@ final class LeaseKeeper: Sendable {
     repeat {
       if Lease.now() >= nextBeat {
         nextBeat = Lease.now().adding(milliseconds: lease.limits.lease.beatMs)
+        let wasConnected = connection != nil
         beat(&connection)
+        state.withLock { $0.afterBeat }?(!wasConnected && connection != nil)
       }
       if !lease.isGood { lapse() }
     } while lease.pause(

@@ -24,6 +24,9 @@ final class Seat {
   /// When it was asked for the store, which it then got.
   private(set) var takenAt = Lease.now()
 
+  /// What its session had as `synchronous_commit` in the last transaction that was confirmed.
+  private(set) var commitSetting: String?
+
   private var incarnation: Int64 { incarnations.last ?? 0 }
   /// Whether the database has refused, the last time that it was asked, what it was given (states
   /// of the classes 22, data exception, and 23, integrity constraint): it would refuse it again.
@@ -276,18 +279,13 @@ final class Seat {
     number += 1
     let held = shards.sorted()
     while true {
-      let fence = PostgresCommand(
-        "SELECT fence($1, $2, $3)",
-        [
-          .int64(incarnation), .int32s(held.map { Int32($0) }),
-          .int64s([Int64?](repeating: epoch, count: held.count)),
-        ])
-      let mark = PostgresCommand(
-        "UPDATE seat_commit SET number = $2 WHERE incarnation = $1",
-        [.int64(incarnation), .int64(number)])
+      let fence = PostgresCommand.fence(of: incarnation, held, epoch: epoch)
+      let mark = PostgresCommand.mark(number, of: incarnation)
       let isSent = connection != nil
       do throws(PostgresError) {
-        return Array(try run([fence] + commands + [mark]).dropFirst().dropLast())
+        let rows = try run([fence] + commands + [mark])
+        if let marked = rows.last, marked.count == 1 { commitSetting = marked.text(0, 0) }
+        return Array(rows.dropFirst().dropLast())
       } catch {
         guard error.kind != .rejected else { throw StoreError(error) }
         if try isCommitted(after: error, isSent: isSent, whileLost) { return nil }

@@ -25,13 +25,22 @@ struct StoreStart: Sendable {
   /// Reads and counts, and tries again as long as the database cannot be reached: it could a moment
   /// ago.
   ///
-  /// - Parameter isOver: Waits for so many milliseconds; whether to try no more after that.
+  /// - Parameters:
+  ///   - durability: How safe commits are to be; that is looked at, too.
+  ///   - isOver: Waits for so many milliseconds; whether to try no more after that.
   static func counted(
-    at address: PostgresAddress, isOver: (_ milliseconds: Int64) -> Bool
+    at address: PostgresAddress, _ durability: StoreDurability,
+    isOver: (_ milliseconds: Int64) -> Bool
   ) throws(StoreError) -> StoreStart {
     while true {
       do throws(StoreError) {
-        return try StoreStart(DatabaseReader.forStart(at: address))
+        let reader = try DatabaseReader.forStart(at: address)
+        var start = try StoreStart(reader)
+        if durability.isLookedAt {
+          start.figures.durability = try DurabilityReading(
+            reader, asksForStandbys: durability.needsStandbys)
+        }
+        return start
       } catch {
         guard error.kind == .inputOutput, !isOver(LeaseLimits().beatMs) else { throw error }
       }

@@ -107,6 +107,7 @@ extension PostgresStore {
         ? figures.given.latestTime : nil)
     statistics.names = figures.given.names
     statistics.relays = lease.relays
+    statistics.durabilityDoubt = figures.doubt(wanting: durability)
     return statistics
   }
 

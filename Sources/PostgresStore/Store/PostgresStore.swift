@@ -17,6 +17,8 @@ package final class PostgresStore: EnvelopeStore {
     package var clock: @Sendable () -> WallTime
     /// The rules that can be changed while the store is open.
     package var rules = DatabaseRules()
+    /// How safe what is committed is to be.
+    package var durability = StoreDurability.local
     /// The host and port at which other relays reach this one; nil if they do not.
     package var relayAddress: String?
     /// The release, for the operators of other relays.
@@ -32,6 +34,7 @@ package final class PostgresStore: EnvelopeStore {
   /// The number of this use of the store.
   let process: Int64
   let lease: Lease
+  let durability: StoreDurability
   private let epoch: Int64
   private let closing = Monitor(Closing())
   private let beginning = Monitor(Beginning.awaited)
@@ -77,13 +80,14 @@ package final class PostgresStore: EnvelopeStore {
   ) throws(StoreError) {
     epoch = seat.epoch
     process = seat.process
+    durability = options.durability
     let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
     self.lease = lease
     do throws(StoreError) {
       // It beats from the beginning: counting may take longer than a lease.
       let keeper = LeaseKeeper(of: process, options.identity, lease, at: address)
       let beating = try Self.spawn("store-lease") { keeper.run() }
-      let begun = try StoreStart.counted(at: address, isOver: isOver)
+      let begun = try StoreStart.counted(at: address, options.durability, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
       try startThreads(at: address, Handover(seat), begun, keeper, beating)
     } catch {
@@ -118,6 +122,7 @@ package final class PostgresStore: EnvelopeStore {
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
     let lease = lease
+    let watch = DurabilityWatch(durability, shared, reads)
     var readers: [Thread] = []
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
@@ -137,6 +142,7 @@ package final class PostgresStore: EnvelopeStore {
       let seat = seat.take()
       if let observer = beginning.wait(\.observer) ?? nil {
         keeper.tell(observer)
+        keeper.afterBeat { watch.lookIfDue(isAnew: $0) }
         DatabaseWriter(seat, begun, shared, observer).run()
       }
       lease.end()

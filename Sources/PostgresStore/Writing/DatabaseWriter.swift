@@ -228,6 +228,10 @@ final class DatabaseWriter {
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
+      if rows != nil {
+        figures.writersSetting = seat.commitSetting
+        figures.isWritersSettingNew = true
+      }
       figures.commits.note(durationUs: durationUs, changeCount: changeCount)
     }
     return rows

@@ -18,6 +18,8 @@ package enum NeedAct: Sendable, Hashable {
   case listLanes
   /// Have a configuration file looked at.
   case checkConfiguration(path: String)
+  /// Have the store that a configuration file names looked at.
+  case tryStore(path: String)
   /// Have the store looked at, once the relay is stopped.
   case checkStore
   /// See which clients have most waiting.

@@ -143,6 +143,8 @@ package struct NeedFacts: Sendable {
   package var storeTrouble: String?
   /// The store's damage in words; nil if there is none.
   package var storeDamage: String?
+  /// Why what is acknowledged may be less safe than is wanted; nil if there is no such doubt.
+  package var durabilityDoubt: DurabilityDoubt?
   /// The room for new envelopes, in bytes; nil if it is not known.
   package var roomBytes: Int64?
   /// Posts sent away per second.

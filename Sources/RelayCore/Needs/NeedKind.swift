@@ -4,6 +4,8 @@ package enum NeedKind: String, CaseIterable, Sendable {
   case storeTrouble = "store-trouble"
   /// A part of the store cannot be read.
   case storeDamaged = "store-damaged"
+  /// The database keeps what is acknowledged on fewer disks than it is to, or that cannot be told.
+  case durabilityLow = "durability-low"
   /// Room for new envelopes runs out.
   case roomLow = "room-low"
   /// Posts are sent away, since the relay has too much to do.

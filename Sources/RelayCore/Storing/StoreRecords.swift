@@ -110,6 +110,8 @@ package struct StoreStatistics: Sendable, Equatable {
   /// The relays that share the store, this one included, the one that has it first; empty if it is
   /// not shared.
   package var relays: [SharingRelay] = []
+  /// Why what is acknowledged may be less safe than is wanted; nil if there is no such doubt.
+  package var durabilityDoubt: DurabilityDoubt?
 
   /// Puts the figures together.
   package init(

@@ -63,6 +63,7 @@ struct OpenedStore: Sendable {
     }
     var options = PostgresStore.Options { WallClock.now() }
     options.rules = configuration.databaseRules
+    options.durability = postgres.durability
     options.relayAddress = own
     options.version = ReleaseVersion.number
     let opened = try await PostgresStore.open(at: address, options, waiting: waiting)

@@ -13,33 +13,36 @@ package struct StoreTrial: Sendable {
   package let findings: [String]
   /// What keeps a relay from using the store, a line each.
   package let faults: [String]
+  /// Why its commits may be less safe than the configuration wants; nil if there is no such doubt.
+  package let doubt: DurabilityDoubt?
 
   /// Looks; blocks its thread for some seconds.
   package init(of configuration: Configuration) {
     place = configuration.shownStore
     #if PostgreSQL
     if let postgres = configuration.store.postgres {
-      (findings, faults) = Self.look(at: postgres)
+      (findings, faults, doubt) = Self.look(at: postgres)
       return
     }
     #endif
     findings = ["a folder on this machine: waystation store check reads what is in it"]
     faults = []
+    doubt = nil
   }
 
   #if PostgreSQL
   private static func look(
     at postgres: PostgresConfiguration
-  ) -> (findings: [String], faults: [String]) {
+  ) -> (findings: [String], faults: [String], doubt: DurabilityDoubt?) {
     let address: PostgresAddress
     do throws(PostgresError) { address = try postgres.address } catch {
-      return ([], [error.description])
+      return ([], [error.description], nil)
     }
     do throws(StoreError) {
-      let trial = try DatabaseTrial(of: address)
-      return (trial.findings, trial.faults)
+      let trial = try DatabaseTrial(of: address, wanting: postgres.durability)
+      return (trial.findings, trial.faults, trial.doubt)
     } catch {
-      return ([], [error.description])
+      return ([], [error.description], nil)
     }
   }
   #endif

@@ -19,6 +19,7 @@ package struct StoreConfiguration: KeyedSection, Sendable {
 package struct PostgresConfiguration: KeyedSection, Sendable {
   package var url: Secret?
   package var passwordFile: String?
+  package var durability = StoreDurability.local
 
   @KeyList static var keys: [Key] {
     Key.secret(
@@ -33,6 +34,14 @@ package struct PostgresConfiguration: KeyedSection, Sendable {
       """
       the file with the password of the database's user; read for each connection, so it can be \
       replaced at any time
+      """)
+    Key(
+      "durability", \.durability, .word,
+      """
+      how safe a commit of the database is to be. `"quorum"`: a second server has it on its disk. \
+      `"managed"`: the service that runs the database sees to copies. `"local"`: one server is \
+      enough, and nothing is looked at. What is less safe is told, and [`/readyz` says \
+      no](postgresql.md#have-it-watched)
       """)
   }
 

@@ -34,10 +34,22 @@ enum CheckCommand {
     for finding in trial.findings { StandardStream.output.line("store \(trial.place): \(finding)") }
     guard !trial.faults.isEmpty else {
       StandardStream.output.line("the store can be used")
-      return .good
+      return report(trial.doubt, of: trial.place)
     }
     for fault in trial.faults { StandardStream.error.line("store \(trial.place): \(fault)") }
     StandardStream.error.line("the store cannot be used")
+    return .failed
+  }
+
+  /// Says why commits may be less safe than the configuration wants.
+  private static func report(_ doubt: DurabilityDoubt?, of place: String) -> ExitCode {
+    guard let doubt else { return .good }
+    guard doubt.isCertain else {
+      warn("store \(place): \(doubt.sentence)")
+      return .good
+    }
+    StandardStream.error.line("store \(place): \(doubt.sentence)")
+    StandardStream.error.line("its commits are less safe than store.postgres.durability wants")
     return .failed
   }
 

@@ -31,6 +31,10 @@ package final class PostgresPair: Sendable {
   /// It goes on alone until ``addStandby()``.
   package func failOver() throws { try ask("fail-over") }
 
+  /// Kills the standby, and has the one that writes go on alone, in silence, as Patroni does
+  /// without `synchronous_mode_strict`, until ``addStandby()``.
+  package func loseStandby() throws { try ask("lose-standby") }
+
   /// Gives the one that writes a standby in place of the server that was killed, and waits until
   /// commits wait for it.
   package func addStandby() throws { try ask("add-standby") }
@@ -91,6 +95,12 @@ package final class PostgresPair: Sendable {
           end "$writer"
           control "$standby" promote || fail
           former=$writer writer=$standby standby=$former
+          ;;
+        lose-standby)
+          end "$standby"
+          echo >"$folder/$writer/names.conf"
+          control "$writer" reload || fail
+          until [ -z "$(ask 'SHOW synchronous_standby_names')" ]; do sleep 0.05; done
           ;;
         add-standby) add_standby ;;
       esac

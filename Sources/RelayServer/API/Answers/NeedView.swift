@@ -83,6 +83,8 @@ extension NeedAct {
       NeedCall(name: "clients", call: ("GET", "/v1/clients"), command: ["clients", "list"])
     case .checkConfiguration(let path):
       NeedCall(name: "check", command: ["check", "--config", path])
+    case .tryStore(let path):
+      NeedCall(name: "try-store", command: ["check", "--config", path, "--try-store"])
     case .checkStore: NeedCall(name: "check-store", command: ["store", "check"])
     }
   }

@@ -15,12 +15,20 @@ struct HealthChecks {
   func readiness() async -> HTTPResponse {
     if context.relay.isDraining {
       return notReady(
-        "draining", "The relay is shutting down.",
+        "draining", ["The relay is shutting down."],
         retryAfterSeconds: RetryHint.overloadSeconds)
     }
-    if let trouble = context.store.statistics().trouble {
+    let statistics = context.store.statistics()
+    let shortfall = statistics.durabilityDoubt.flatMap { $0.isCertain ? $0.sentence : nil }
+    if let trouble = statistics.trouble {
       return notReady(
-        "store-trouble", trouble, retryAfterSeconds: RetryHint.troubleSeconds)
+        "store-trouble", [trouble] + (shortfall.map { [$0] } ?? []),
+        retryAfterSeconds: RetryHint.troubleSeconds)
+    }
+    // It takes what reaches it all the same: whoever asks is to send devices elsewhere.
+    if let shortfall {
+      return notReady(
+        NeedKind.durabilityLow.rawValue, [shortfall], retryAfterSeconds: RetryHint.troubleSeconds)
     }
     let warnings = await context.relay.dispatcher.needs.needs(ageMs: NeedsKeeper.strangersMs)
       .filter { $0.severity == .critical }.map(\.sentenceWithMore)
@@ -44,13 +52,15 @@ struct HealthChecks {
 
   /// Why it is not is told to those who may see `/status`.
   private func notReady(
-    _ status: String, _ reason: String, retryAfterSeconds: Int
+    _ status: String, _ reasons: [String], retryAfterSeconds: Int
   ) -> HTTPResponse {
     var json = JSONWriter()
     json.object { json in
       json.member("status", status)
       if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
-        json.memberArray("reasons") { $0.string(reason) }
+        json.memberArray("reasons") { json in
+          for reason in reasons { json.string(reason) }
+        }
       }
     }
     var response = HTTPResponse.freshJSON(json.finish(), status: 503)

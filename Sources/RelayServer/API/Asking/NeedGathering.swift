@@ -29,7 +29,9 @@ struct NeedGathering: Sendable {
   // MARK: - The relay itself
 
   private func addRelay(to facts: inout NeedFacts, _ now: Now) {
-    facts.storeTrouble = relay.store.statistics().trouble
+    let statistics = relay.store.statistics()
+    facts.storeTrouble = statistics.trouble
+    facts.durabilityDoubt = statistics.durabilityDoubt
     if let files = relay.embedded?.files() {
       facts.storeDamage = files.damage.sentence
       facts.roomBytes = files.shownRoomBytes

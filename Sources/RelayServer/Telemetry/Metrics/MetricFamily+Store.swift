@@ -40,6 +40,10 @@ extension MetricFamily {
       $0.statistics.trouble == nil ? 0 : 1
     },
     MetricFamily(
+      .gauge, "waystation_store_durability_low",
+      "1 while the database is known to keep what it commits less safe than is wanted, else 0."
+    ) { $0.statistics.durabilityDoubt?.isCertain == true ? 1 : 0 },
+    MetricFamily(
       ofFiles: .gauge, "waystation_store_damaged",
       "1 where a part of the store cannot be read, else 0."
     ) { $0.damage.sentence == nil ? 0 : 1 },

@@ -31,8 +31,13 @@ final class RelayCluster: Sendable {
   let database: DatabaseAsker
   private let state: Monitor<State>
 
-  /// - Parameter url: Of the database, with all of its hosts.
-  init(_ count: Int, on url: String, for upstream: [String: any Sendable]) async throws {
+  /// - Parameters:
+  ///   - url: Of the database, with all of its hosts.
+  ///   - durability: How safe its commits are to be.
+  init(
+    _ count: Int, on url: String, for upstream: [String: any Sendable],
+    durability: String = "local"
+  ) async throws {
     let authority = try await CertificateAuthority(name: "relays")
     database = try DatabaseAsker(url: url)
     state = Monitor(State(ports: [UInt16?](repeating: nil, count: count)))
@@ -44,7 +49,10 @@ final class RelayCluster: Sendable {
       ]) { _, given in given }
       relays.append(
         try Relay(
-          upstreams: ["default": upstream], more: ["shutdownGraceSeconds": 10],
+          upstreams: ["default": upstream],
+          more: [
+            "shutdownGraceSeconds": 10, "store": ["postgres": ["durability": durability]],
+          ],
           listen: [
             "127.0.0.1:0",
             ["address": "127.0.0.1:0", "for": "relays", "tls": tls] as [String: any Sendable],
