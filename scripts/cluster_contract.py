@@ -186,6 +186,11 @@ def check_databases(services, databases, made, folder):
     primary, standby = services["primary"], services["standby"]
     expect(databases == "primary:5432,standby:5432"
            and standby["entrypoint"][1:3] == ["primary", "5432"], "the databases are elsewhere")
+    roles = pathlib.Path(primary["volumes"][0].split(":")[0]).read_text(encoding="utf-8")
+    config = json.loads((made / "relay-1/config.json").read_text(encoding="utf-8"))
+    expect(config["store"]["postgres"]["durability"] == "quorum"
+           and "GRANT pg_read_all_stats TO waystation;" in roles,
+           "the relays do not look, or may not see, whether a standby confirms commits")
     script = pathlib.Path(f"deploy{standby['entrypoint'][0]}").read_text(encoding="utf-8")
     name = re.search(r"cluster_name=(\w+)", script)[1]
     expect(f"synchronous_standby_names=ANY 1 ({name})" in primary["command"],

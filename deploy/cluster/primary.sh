@@ -10,6 +10,8 @@ SET synchronous_commit = local;
 \set relay_password \`cat "$SECRETS/relay-password"\`
 \set replication_password \`cat "$SECRETS/replication-password"\`
 CREATE ROLE waystation LOGIN PASSWORD :'relay_password';
+-- The relays look whether a standby confirms commits.
+GRANT pg_read_all_stats TO waystation;
 CREATE ROLE replicator LOGIN REPLICATION PASSWORD :'replication_password';
 CREATE DATABASE waystation OWNER waystation;
 SQL
