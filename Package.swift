@@ -62,8 +62,8 @@ let storeModel: Target = .target(
 
 /// A real PostgreSQL server for tests; only tests link against it.
 let postgresTesting: Target = .target(
-  name: "PostgresTesting", dependencies: ["Postgres"], path: "Tests/Support/PostgresTesting",
-  swiftSettings: strict)
+  name: "PostgresTesting", dependencies: ["Postgres", "EventLoop"],
+  path: "Tests/Support/PostgresTesting", swiftSettings: strict)
 
 /// The device's side, and its simulation with a relay's rules and scheduler.
 let outboxTests = tests(

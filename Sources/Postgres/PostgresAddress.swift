@@ -20,6 +20,8 @@ package struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflect
 
   /// At least one.
   let hosts: [Host]
+  /// How many hosts there are.
+  package var hostCount: Int { hosts.count }
   /// All parameters of the URL but those of ``hosts``; a password may be among them.
   let parameters: [String: String]
   /// A file with the password; it is read for each connection, so that it can be replaced.

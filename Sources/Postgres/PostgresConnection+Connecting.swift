@@ -3,13 +3,16 @@ import CPostgres
 import Glibc
 
 extension PostgresConnection {
-  /// Tries the hosts in their order.
+  /// Tries the hosts in their order, beginning with one of them.
   ///
   /// libpq would do so itself, but waits for each one as long as the system does: hosts behind one
   /// that is down were never tried in time.
+  ///
+  /// - Returns: The connection, and its host's place.
   static func connect(
-    to address: PostgresAddress, timeoutMs: Int, notices: Notices, isGivenUp: () -> Bool
-  ) throws(PostgresError) -> OpaquePointer {
+    to address: PostgresAddress, beginningWith first: Int, timeoutMs: Int, notices: Notices,
+    isGivenUp: () -> Bool
+  ) throws(PostgresError) -> (OpaquePointer, host: Int) {
     guard PQisthreadsafe() == 1 else {
       throw PostgresError(
         kind: .invalid, operation: "connect", subject: address.subject,
@@ -18,13 +21,17 @@ extension PostgresConnection {
     try address.requireFiles()
     let deadline = Deadline(inMs: timeoutMs)
     var failures: [PostgresError] = []
-    for (index, host) in address.hosts.enumerated() {
-      let part = deadline.remainingMs / (address.hosts.count - index)
+    let count = address.hosts.count
+    for index in 0..<count {
+      let part = deadline.remainingMs / (count - index)
+      let place = (first + index) % count
+      let host = address.hosts[place]
       do {
         let parameters = try address.parameters(for: host)
-        return try connect(
+        let made = try connect(
           with: parameters, to: host.description, of: address, timeoutMs: part, notices: notices,
           isGivenUp: isGivenUp)
+        return (made, place)
       } catch {
         failures.append(error)
       }

@@ -23,26 +23,32 @@ package struct PostgresConnection: ~Copyable {
   package let serverVersion: Int
   /// The number of the server's process that serves this connection.
   package let backend: Int32
+  /// The place of its host among the address's.
+  package let host: Int
 
   /// The oldest server that will do.
   static let serverVersionMin = 150_000
 
-  /// Connects, to the first of the address's hosts that will have it.
+  /// Connects, to the first of the address's hosts that will have it, beginning with any of them.
   ///
   /// The time for the look-up of a host's name is the system's own, and not limited by this.
   ///
   /// - Parameters:
+  ///   - first: The place of the host that is tried first; those behind it follow, and then those
+  ///     before it.
   ///   - connectTimeoutMs: For how long it tries. Each host that is left gets an equal part.
   ///   - silenceMs: After how long without a byte of an answer the connection counts as lost.
   ///   - isGivenUp: Is asked, several times a second, whether to try no longer.
   /// - Throws: ``PostgresError/Kind/unreachable``, ``PostgresError/Kind/denied`` or
   ///   ``PostgresError/Kind/invalid``.
   package init(
-    to address: PostgresAddress, connectTimeoutMs: Int, silenceMs: Int,
-    isGivenUp: () -> Bool = { false }
+    to address: PostgresAddress, beginningWith first: Int = 0, connectTimeoutMs: Int,
+    silenceMs: Int, isGivenUp: () -> Bool = { false }
   ) throws(PostgresError) {
-    let made = try Self.connect(
-      to: address, timeoutMs: connectTimeoutMs, notices: notices, isGivenUp: isGivenUp)
+    let (made, host) = try Self.connect(
+      to: address, beginningWith: first, timeoutMs: connectTimeoutMs, notices: notices,
+      isGivenUp: isGivenUp)
+    self.host = host
     self.silenceMs = silenceMs
     subject = address.subject
     serverVersion = Int(PQserverVersion(made))
@@ -133,7 +139,9 @@ extension PostgresConnection {
     guard socket >= 0 else { throw lose(during: operation) }
     let happened = Deadline(inMs: silenceMs).wait(for: socket, events: events)
     guard happened != 0 else {
-      throw lose(during: operation, "nothing was heard of the server for \(silenceMs) ms")
+      var error = lose(during: operation, "nothing was heard of the server for \(silenceMs) ms")
+      error.isOfSilence = true
+      throw error
     }
     guard happened & ~POLLOUT != 0 else { return }
     // OpenSSL may keep the rest of what came: then the socket has nothing any more, and only

@@ -30,6 +30,9 @@ package struct PostgresError: Error, Equatable, Sendable, CustomStringConvertibl
   package var detail: String
   /// The five characters of the server's error, of ``Kind/rejected`` and ``Kind/denied``.
   package var sqlState: String?
+  /// Whether it is ``Kind/lost`` since nothing was heard for too long: the server may stand still,
+  /// or be one whose commits nobody confirms any more.
+  package var isOfSilence = false
 
   /// Describes the trouble.
   package init(

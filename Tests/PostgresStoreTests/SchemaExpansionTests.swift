@@ -71,7 +71,7 @@ struct SchemaExpansionTests {
   @Test("are closed to relays that know of no ledgers once there is one")
   func ledgers() async throws {
     let bench = try StoreBench()
-    var options = bench.options
+    var options = StoreBench.options
     options.rules.receipts = ReceiptRules(
       issuer: "\"r\"", evidence: NamePatterns([.init(pattern: "*", value: true)]),
       hash: { [UInt8](repeating: UInt8($0.count & 0xFF), count: 32) })
@@ -128,7 +128,7 @@ struct SchemaExpansionTests {
     try connection.execute(script: Self.contraction)
     // A spare of this version comes: it expands, and waits.
     let isWaiting = AsyncStream.makeStream(of: StoreWait.self)
-    let options = bench.options
+    let options = StoreBench.options
     let address = try bench.address()
     let spare = Task {
       try await PostgresStore.open(at: address, options) { isWaiting.continuation.yield($0) }

@@ -21,7 +21,7 @@ struct SpareTests {
       let address = try bench.address(port: port)
       self.waits = waits
       store = Task {
-        try await PostgresStore.open(at: address, bench.options) { noted.yield($0) }
+        try await PostgresStore.open(at: address, StoreBench.options) { noted.yield($0) }
       }
     }
 

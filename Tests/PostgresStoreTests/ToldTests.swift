@@ -38,7 +38,7 @@ struct ToldTests {
   func line() async throws {
     let bench = try StoreBench()
     let observer = SlowObserver()
-    let store = try PostgresStore(at: try bench.address(), bench.options)
+    let store = try PostgresStore(at: try bench.address(), StoreBench.options)
     store.start(observer: observer)
     async let posted = store.append([StoreBench.draft(1)], isAtomic: false)
     for await _ in observer.isTelling.stream { break }

@@ -75,6 +75,20 @@ struct ConnectingTests {
     #expect(error?.subject == "127.0.0.1:1,127.0.0.1:\(port)/nothing")
   }
 
+  @Test("begins with the host that it is told, and comes to those before it")
+  func beginning() throws {
+    let port = try PostgresServer.shared.get().port
+    let hosts = "127.0.0.1:\(port),127.0.0.1:\(port),127.0.0.1:1"
+    let address = try PostgresAddress(
+      url: "postgresql://postgres@\(hosts)/postgres", applicationName: "test")
+    let places = try (0..<3).map { first in
+      try PostgresConnection(
+        to: address, beginningWith: first, connectTimeoutMs: 5000, silenceMs: 20_000
+      ).host
+    }
+    #expect(places == [0, 1, 0])
+  }
+
   @Test("TLS is used if it is asked for, and then large pipelines do not stand still, either")
   func secure() throws {
     let server = try PostgresServer.shared.get()

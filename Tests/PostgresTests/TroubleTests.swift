@@ -79,6 +79,7 @@ struct TroubleTests {
     #expect(ContinuousClock.now - begin >= .milliseconds(200))
     #expect(error?.kind == .lost)
     #expect(error?.detail == "nothing was heard of the server for 200 ms")
+    #expect(error?.isOfSilence == true)
     let isUsable = connection.isUsable
     #expect(!isUsable)
   }

@@ -7,26 +7,28 @@ final class DatabaseReader {
   /// Work for a thread that has a reader.
   typealias Job = @Sendable (DatabaseReader) -> Void
 
-  private let address: PostgresAddress
+  private let servers: ServerChoice
   let limits: DatabaseLimits
   private let isGivenUp: () -> Bool
   private var connection: PostgresConnection?
+  /// The version of the seat that stood at the connection's server.
+  private var version = 0
 
   /// - Parameter isGivenUp: Says whether to give up a connection that is being made.
   init(
-    at address: PostgresAddress, _ limits: DatabaseLimits,
+    at servers: ServerChoice, _ limits: DatabaseLimits,
     isGivenUp: @escaping () -> Bool = { false }
   ) {
-    self.address = address
+    self.servers = servers
     self.limits = limits
     self.isGivenUp = isGivenUp
   }
 
   /// One that may take its time, to count everything at a start.
-  static func forStart(at address: PostgresAddress) throws(StoreError) -> DatabaseReader {
+  static func forStart(at servers: ServerChoice) throws(StoreError) -> DatabaseReader {
     var limits = DatabaseLimits()
     limits.silenceMs = limits.startSilenceMs
-    let reader = DatabaseReader(at: address, limits)
+    let reader = DatabaseReader(at: servers, limits)
     _ = try reader.run([PostgresCommand("SET statement_timeout = 0")])
     return reader
   }
@@ -56,16 +58,54 @@ final class DatabaseReader {
   }
 
   private func runOnce(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
-    if connection == nil {
-      connection = try PostgresConnection(
-        to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs,
-        isGivenUp: isGivenUp)
+    var open = try opened()
+    let host = open.host
+    do throws(PostgresError) {
+      // After an error the connection is dropped: a transaction may stand open on it.
+      let rows = try open.run(commands)
+      connection = consume open
+      return rows
+    } catch {
+      servers.note(error, at: host)
+      throw error
     }
-    guard var open = connection.take() else { preconditionFailure("it has just been made") }
-    // After an error the connection is dropped: a transaction may stand open on it.
-    let rows = try open.run(commands)
-    connection = consume open
-    return rows
+  }
+
+  /// A connection to the server at which this relay's seat stands.
+  ///
+  /// It is looked for again whenever the seat has changed: whoever has it may have gone to another
+  /// server. What is read was begun after that, so it shows all that was acknowledged before.
+  private func opened() throws(PostgresError) -> PostgresConnection {
+    if var open = connection.take(), try isRight(&open, since: version) { return open }
+    // A name may lead to another server the next time.
+    for _ in 0...servers.address.hostCount {
+      var made = try servers.connect(
+        timeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs, isGivenUp: isGivenUp)
+      if try isRight(&made, since: nil) { return made }
+    }
+    throw .isBehind(servers.address)
+  }
+
+  /// Whether the seat stands at a connection's server.
+  ///
+  /// - Parameter known: The version of the seat of which that is known; nil if of none.
+  private func isRight(
+    _ connection: inout PostgresConnection, since known: Int?
+  ) throws(PostgresError) -> Bool {
+    let standing = servers.standing
+    if standing.version == known { return true }
+    let host = connection.host
+    do throws(PostgresError) {
+      guard try standing.isAt(&connection) else {
+        servers.leave(host)
+        return false
+      }
+    } catch {
+      servers.note(error, at: host)
+      throw error
+    }
+    version = standing.version
+    return true
   }
 }
 #endif

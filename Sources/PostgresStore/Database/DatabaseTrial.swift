@@ -19,7 +19,7 @@ package struct DatabaseTrial: Sendable {
   package init(
     of address: PostgresAddress, wanting durability: StoreDurability
   ) throws(StoreError) {
-    let reader = DatabaseReader(at: address, DatabaseLimits())
+    let reader = DatabaseReader(at: ServerChoice(address), DatabaseLimits())
     let rows = try reader.run([.server, .places])
     note(server: rows[0])
     note(try DurabilityReading(reader, asksForStandbys: true), wanting: durability)

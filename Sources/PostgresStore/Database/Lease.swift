@@ -71,15 +71,23 @@ final class LeaseKeeper: Sendable {
     var registry: RelayRegistry
   }
 
+  /// The connection of the beats.
+  private struct Line: ~Copyable {
+    var connection: PostgresConnection?
+    /// The place of the host that the last one was to.
+    var host = 0
+  }
+
   private let process: Int64
+  private let epoch: Int64
   private let lease: Lease
-  private let address: PostgresAddress
+  private let servers: ServerChoice
   private let state: Mutex<State>
 
-  init(of process: Int64, _ identity: RelayIdentity, _ lease: Lease, at address: PostgresAddress) {
-    self.process = process
+  init(of seat: Seat, _ identity: RelayIdentity, _ lease: Lease, at servers: ServerChoice) {
+    (process, epoch) = (seat.process, seat.epoch)
     self.lease = lease
-    self.address = address
+    self.servers = servers
     state = Mutex(State(registry: RelayRegistry(of: process, identity)))
   }
 
@@ -101,14 +109,14 @@ final class LeaseKeeper: Sendable {
 
   /// Beats until the lease ends with the store.
   func run() {
-    var connection: PostgresConnection?
+    var line = Line()
     var nextBeat = Lease.now()
     repeat {
       if Lease.now() >= nextBeat {
         nextBeat = Lease.now().adding(milliseconds: lease.limits.lease.beatMs)
-        let wasConnected = connection != nil
-        beat(&connection)
-        state.withLock { $0.afterBeat }?(!wasConnected && connection != nil)
+        let wasConnected = line.connection != nil
+        beat(&line)
+        state.withLock { $0.afterBeat }?(!wasConnected && line.connection != nil)
       }
       if !lease.isGood { lapse() }
     } while lease.pause(
@@ -124,47 +132,54 @@ final class LeaseKeeper: Sendable {
     observer?.leaseLapsed(lease.trouble)
   }
 
-  private func beat(_ connection: inout PostgresConnection?) {
+  private func beat(_ line: inout Line) {
     let sentAt = Lease.now()
     let showing = state.withLock { $0.registry.beat() }
     do throws(PostgresError) {
       let rows = try run(
         [
           PostgresCommand(
-            "UPDATE seat SET beats = beats + 1 WHERE process = $1", [.int64(process)]),
-          PostgresCommand(
-            "SELECT count(*) FROM seat WHERE process <> $1", [.int64(process)]),
-        ] + showing + (showing.isEmpty ? [] : [RelayRegistry.list]), on: &connection)
+            "UPDATE seat SET beats = beats + 1 WHERE process = $1 AND incarnation = ANY($2)",
+            [.int64(process), .int64s(servers.standing.incarnations)]),
+          // A server that is behind may still show the seat of one that had the store before.
+          PostgresCommand("SELECT count(*) FROM shard WHERE epoch > $1", [.int64(epoch)]),
+        ] + showing + (showing.isEmpty ? [] : [RelayRegistry.list]), on: &line)
       if !showing.isEmpty { lease.note(RelayRegistry.relays(in: rows[rows.count - 1])) }
       if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
+        servers.confirm(line.host)
         let observer = state.withLock { state in
           state.isLapsed = false
           return state.observer
         }
         observer?.leaseHeld()
       } else if rows[1].int64(0, 0) > 0 {
-        state.withLock { $0.observer }?.leaseLost(.leaseLost(to: address.subject))
+        state.withLock { $0.observer }?.leaseLost(.leaseLost(to: servers.address.subject))
+      } else {
+        // It is just being taken anew by a connection in place of a lost one, or this server is
+        // behind another one.
+        line.connection = nil
+        servers.leave(line.host)
       }
-      // Else the seat is just being taken anew by a connection in place of a lost one.
     } catch {
       // The lease says how long that may last.
-      connection = nil
+      line.connection = nil
+      servers.note(error, at: line.host)
       lease.note(failure: error.description)
     }
   }
 
   private func run(
-    _ commands: [PostgresCommand], on connection: inout PostgresConnection?
+    _ commands: [PostgresCommand], on line: inout Line
   ) throws(PostgresError) -> [PostgresRows] {
-    if connection == nil {
-      connection = try PostgresConnection(
-        to: address, connectTimeoutMs: lease.limits.beatTimeoutMs,
-        silenceMs: lease.limits.beatTimeoutMs)
+    if line.connection == nil {
+      line.connection = try servers.connect(
+        timeoutMs: lease.limits.beatTimeoutMs, silenceMs: lease.limits.beatTimeoutMs)
     }
-    guard var open = connection.take() else { preconditionFailure("it has just been made") }
+    guard var open = line.connection.take() else { preconditionFailure("it has just been made") }
+    line.host = open.host
     let rows = try open.run(commands)
-    connection = consume open
+    line.connection = consume open
     return rows
   }
 }

@@ -7,10 +7,12 @@ import RelayCore
 /// Each transaction begins with `fence`, which locks the seat's row and compares shards and epochs.
 /// So nothing is written once somebody else has taken them. Used by one thread.
 final class Seat {
-  private let address: PostgresAddress
+  private let servers: ServerChoice
   private let identity: RelayIdentity
   private let limits: DatabaseLimits
   private var connection: PostgresConnection?
+  /// The place of the host that the connection is to, or the last one was.
+  private var host: Int
   /// All incarnations that this seat has had: of the last one it may not be known whether the
   /// database has it.
   private var incarnations: [Int64] = []
@@ -39,16 +41,22 @@ final class Seat {
   /// - Parameter process: See ``process``.
   /// - Throws: ``PostgresError`` if the database cannot be reached, or refuses the relay.
   init(
-    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits,
+    at servers: ServerChoice, _ identity: RelayIdentity, _ limits: DatabaseLimits,
     process: Int64 = Seat.newProcess()
   ) throws(PostgresError) {
     self.process = process
-    self.address = address
+    self.servers = servers
     self.identity = identity
     registry = RelayRegistry(of: process, identity)
     self.limits = limits
-    var connection = try Self.connect(to: address, limits)
-    try Self.prepare(&connection)
+    var connection = try Self.connect(to: servers, limits)
+    host = connection.host
+    do throws(PostgresError) {
+      try Self.prepare(&connection)
+    } catch {
+      servers.note(error, at: host)
+      throw error
+    }
     self.connection = consume connection
   }
 
@@ -60,11 +68,11 @@ final class Seat {
   /// - Throws: ``StoreError`` if the database cannot be reached, refuses the relay, or has tables
   ///   of a newer version.
   static func taken(
-    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits
+    at servers: ServerChoice, _ identity: RelayIdentity, _ limits: DatabaseLimits
   ) throws(StoreError) -> Seat {
     let refusal: StoreError
     do throws(PostgresError) {
-      let seat = try Seat(at: address, identity, limits)
+      let seat = try Seat(at: servers, identity, limits)
       guard let obstacle = try seat.obstacle() else {
         _ = try seat.take(.fromAnybody)
         return seat
@@ -76,55 +84,19 @@ final class Seat {
     throw refusal
   }
 
-  private static func connect(
-    to address: PostgresAddress, _ limits: DatabaseLimits, _ isGivenUp: () -> Bool = { false }
-  ) throws(PostgresError) -> PostgresConnection {
-    var connection = try PostgresConnection(
-      to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs,
-      isGivenUp: isGivenUp)
-    _ = try connection.run([.goingByIndex])
-    return connection
-  }
-
-  /// Makes the tables where there are none, and adds what those of an older relay lack; of several
-  /// relays one does it.
-  private static func prepare(_ connection: inout PostgresConnection) throws(PostgresError) {
-    let isThere = try connection.run([
-      PostgresCommand("SELECT to_regclass('schema_version') IS NOT NULL")
-    ])
-    if !isThere[0].bool(0, 0) { try makeTables(&connection) }
-    do throws(PostgresError) {
-      let versions = try connection.run([.tableVersions])[0]
-      guard versions.count == 1, let version = versions.int64OrNil(0, 0),
-        version < Int64(Schema.version)
-      else { return }
-    } catch {
-      // faultOfTables() says what is wrong with them.
-      guard error.sqlState == undefinedTable else { throw error }
-      return
-    }
-    try connection.execute(script: Schema.expansion)
-  }
-
-  private static func makeTables(_ connection: inout PostgresConnection) throws(PostgresError) {
-    do throws(PostgresError) {
-      try connection.execute(script: Schema.script)
-    } catch {
-      // Another relay has made them at the same moment.
-      guard error.sqlState == duplicateTable || error.sqlState == duplicateKey else { throw error }
-    }
-  }
-
   /// The row of a seat on this connection: `$1` is its incarnation, `$2` the process, `$3` the
   /// relay's address.
   private static let seatOfMine = """
     SELECT $1, pid, backend_start, $2, $3 FROM pg_stat_activity WHERE pid = pg_backend_pid()
     """
 
-  private static let duplicateTable = "42P07"
-  private static let undefinedTable = "42P01"
-  private static let duplicateKey = "23505"
-  private static let lockTimeout = "55P03"
+  private var address: PostgresAddress { servers.address }
+
+  /// Goes by these incarnations, and has the connections that read go along.
+  private func stand(_ incarnations: [Int64]) {
+    self.incarnations = incarnations
+    servers.stand(incarnations)
+  }
 
   // MARK: - Taking the store
 
@@ -199,7 +171,7 @@ final class Seat {
     do throws(PostgresError) {
       rows = try run(commands)
     } catch {
-      guard error.sqlState == Self.lockTimeout else { throw error }
+      guard error.sqlState == ServerChoice.lockTimeout else { throw error }
       // A seat stands in an open transaction of a process that does not go on.
       _ = try run([.endBackends(of: taking)])
       takenAt = Lease.now()
@@ -207,7 +179,8 @@ final class Seat {
     }
     guard let epoch = rows.last?.int64OrNil(0, 0) else { return false }
     self.epoch = epoch
-    incarnations = [mine]
+    stand([mine])
+    servers.confirm(host)
     return true
   }
 
@@ -236,6 +209,7 @@ final class Seat {
       connection = consume open
       return rows
     } catch {
+      servers.note(error, at: host)
       if error.kind == .rejected { connection = consume open }
       let state = error.sqlState ?? ""
       hasRefusedData = state.hasPrefix("22") || state.hasPrefix("23")
@@ -255,6 +229,7 @@ final class Seat {
   func read(
     _ commands: [PostgresCommand], whileLost: WhileLost = { _, _ in false }
   ) throws(StoreError) -> [PostgresRows] {
+    goAlong()
     while true {
       do throws(PostgresError) {
         return try run(commands)
@@ -276,6 +251,7 @@ final class Seat {
   func write(
     _ commands: [PostgresCommand], shards: Set<Int>, whileLost: WhileLost
   ) throws(StoreError) -> [PostgresRows]? {
+    goAlong()
     number += 1
     let held = shards.sorted()
     while true {
@@ -291,6 +267,11 @@ final class Seat {
         if try isCommitted(after: error, isSent: isSent, whileLost) { return nil }
       }
     }
+  }
+
+  /// Gives the connection up if the beats are at another server by now.
+  private func goAlong() {
+    if servers.isElsewhere(than: host) { connection = nil }
   }
 
   /// Whether the last transaction was committed.
@@ -325,15 +306,15 @@ final class Seat {
       guard whileLost(StoreError(last), pause) else { throw StoreError(last) }
       pauseMs = min(max(2 * pauseMs, limits.reconnectMs.lowerBound), limits.reconnectMs.upperBound)
       do throws(PostgresError) {
-        connection = try Self.connect(to: address, limits, isGivenUp)
+        let made = try Self.connect(to: servers, limits, isGivenUp)
+        host = made.host
+        connection = consume made
         let isHeld = try reseat()
         guard let committed = isHeld else { throw leaseLost }
         return committed >= number
       } catch {
-        if error.kind == .rejected {
-          if error.sqlState == Self.leaseLostState { throw StoreError(error) }
-          connection = nil
-        }
+        if error.sqlState == Self.leaseLostState { throw StoreError(error) }
+        connection = nil
         last = error
       }
     }
@@ -354,7 +335,7 @@ final class Seat {
   private func reseat() throws(PostgresError) -> Int64? {
     let former = incarnations
     let mine = Int64.random(in: 1...Int64.max)
-    incarnations.append(mine)
+    stand(former + [mine])
     let old = PostgresValue.int64s(former)
     let commands = [
       PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [old]),
@@ -374,20 +355,31 @@ final class Seat {
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),
+      PostgresCommand(
+        "SELECT max(epoch), EXISTS (SELECT 1 FROM seat WHERE process = $1) FROM shard",
+        [.int64(process)]),
     ]
     do throws(PostgresError) {
       return try found(run(commands))
     } catch {
-      guard error.sqlState == Self.lockTimeout else { throw error }
+      guard error.sqlState == ServerChoice.lockTimeout else { throw error }
       let seats = former.map { SeatBeats(incarnation: Incarnation(rawValue: $0), beats: 0) }
       _ = try run([.endBackends(of: .from(seats))])
       return try found(run(commands))
     }
   }
 
-  private func found(_ rows: [PostgresRows]) -> Int64? {
-    guard rows[0].affectedCount > 0, rows[5].count > 0 else { return nil }
-    incarnations = [incarnation]
+  private func found(_ rows: [PostgresRows]) throws(PostgresError) -> Int64? {
+    guard rows[0].affectedCount > 0, rows[5].count > 0 else {
+      // Who takes the store raises the epoch. A lower one is from before this seat was taken, and
+      // a seat of this process that it has left is from before it was taken anew.
+      let latest = rows[6].int64(0, 0)
+      guard latest < epoch || latest == epoch && rows[6].bool(0, 1) else { return nil }
+      servers.leave(host)
+      throw .isBehind(address)
+    }
+    stand([incarnation])
+    servers.confirm(host)
     return rows[5].int64(0, 0)
   }
 }

@@ -7,7 +7,7 @@ import RelayCore
 ///
 /// Blocks its thread. It polls: a relay that has died tells nobody.
 struct SeatWait {
-  let address: PostgresAddress
+  let servers: ServerChoice
   let identity: RelayIdentity
   let limits: DatabaseLimits
   /// Is told, each time that it changes, what it waits for.
@@ -24,14 +24,14 @@ struct SeatWait {
   private var refusal: StoreError?
 
   init(
-    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits,
+    at servers: ServerChoice, _ identity: RelayIdentity, _ limits: DatabaseLimits,
     tell: @escaping (StoreWait) -> Void,
     isOver: @escaping (_ milliseconds: Int64) -> Bool,
     obstacle: @escaping (Seat) throws(PostgresError) -> StoreError? = {
       seat throws(PostgresError) in try seat.obstacle()
     }
   ) {
-    self.address = address
+    self.servers = servers
     self.identity = identity
     self.limits = limits
     self.tell = tell
@@ -49,7 +49,7 @@ struct SeatWait {
     repeat {
       do throws(PostgresError) {
         let open =
-          if let seat { seat } else { try Seat(at: address, identity, limits, process: process) }
+          if let seat { seat } else { try Seat(at: servers, identity, limits, process: process) }
         seat = open
         switch try look(by: open) {
         case .taken: return open

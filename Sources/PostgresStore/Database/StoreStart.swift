@@ -29,12 +29,12 @@ struct StoreStart: Sendable {
   ///   - durability: How safe commits are to be; that is looked at, too.
   ///   - isOver: Waits for so many milliseconds; whether to try no more after that.
   static func counted(
-    at address: PostgresAddress, _ durability: StoreDurability,
+    at servers: ServerChoice, _ durability: StoreDurability,
     isOver: (_ milliseconds: Int64) -> Bool
   ) throws(StoreError) -> StoreStart {
     while true {
       do throws(StoreError) {
-        let reader = try DatabaseReader.forStart(at: address)
+        let reader = try DatabaseReader.forStart(at: servers)
         var start = try StoreStart(reader)
         if durability.isLookedAt {
           start.figures.durability = try DurabilityReading(

@@ -23,9 +23,10 @@ final class MoveSeat {
   init(at address: PostgresAddress) throws(StoreError) {
     var limits = DatabaseLimits()
     limits.silenceMs = Self.silenceMs
-    let seat = try Self.taken(at: address, limits)
+    let servers = ServerChoice(address)
+    let seat = try Self.taken(at: servers, limits)
     let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
-    let keeper = LeaseKeeper(of: seat.process, Self.identity, lease, at: address)
+    let keeper = LeaseKeeper(of: seat, Self.identity, lease, at: servers)
     beating = try PostgresStore.spawn("store-lease") { keeper.run() }
     (self.seat, self.lease) = (seat, lease)
     // Whoever moves has time, and nothing is deleted meanwhile by which somebody could be stopped.
@@ -46,13 +47,14 @@ final class MoveSeat {
   private var isLeft = false
 
   private static func taken(
-    at address: PostgresAddress, _ limits: DatabaseLimits
+    at servers: ServerChoice, _ limits: DatabaseLimits
   ) throws(StoreError) -> Seat {
+    let address = servers.address
     let deadline = MonotonicClock.now().adding(milliseconds: waitMs)
     var last: StoreWait?
     var seen: [SeatBeats] = []
     var wait = SeatWait(
-      at: address, identity, limits, tell: { last = $0 },
+      at: servers, identity, limits, tell: { last = $0 },
       isOver: { milliseconds in
         usleep(UInt32(milliseconds) * 1000)
         return MonotonicClock.now() >= deadline

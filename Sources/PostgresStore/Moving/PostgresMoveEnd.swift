@@ -27,7 +27,7 @@ package final class PostgresMoveEnd: MoveSource, MoveTarget {
   private static func requireStore(
     in address: PostgresAddress, to operation: String
   ) throws(StoreError) {
-    let reader = DatabaseReader(at: address, DatabaseLimits())
+    let reader = DatabaseReader(at: ServerChoice(address), DatabaseLimits())
     guard try !reader.run([.places])[0].bool(0, 2) else { return }
     throw StoreError(
       kind: .other, operation: operation, subject: address.subject,

@@ -41,14 +41,15 @@ extension PostgresStore {
             let deadline = MonotonicClock.now().adding(milliseconds: milliseconds)
             return isCancelled.wait(until: deadline) { $0 ? true : nil } != nil
           }
+          let servers = ServerChoice(address)
           var wait = SeatWait(
-            at: address, options.identity, DatabaseLimits(), tell: waiting,
+            at: servers, options.identity, DatabaseLimits(), tell: waiting,
             isOver: isOver)
           let seat = try wait.seat()
           resume(
             .success(
               try seat.map { seat throws(StoreError) in
-                try PostgresStore(seat, at: address, options, isOver: isOver)
+                try PostgresStore(seat, at: servers, options, isOver: isOver)
               }))
         } catch {
           resume(.failure(error))

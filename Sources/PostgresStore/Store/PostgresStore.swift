@@ -67,15 +67,16 @@ package final class PostgresStore: EnvelopeStore {
   package convenience init(
     at address: PostgresAddress, _ options: Options
   ) throws(StoreError) {
-    let seat = try Seat.taken(at: address, options.identity, DatabaseLimits())
-    try self.init(seat, at: address, options)
+    let servers = ServerChoice(address)
+    let seat = try Seat.taken(at: servers, options.identity, DatabaseLimits())
+    try self.init(seat, at: servers, options)
   }
 
   /// Begins with a seat that has just been taken.
   ///
   /// - Parameter isOver: Waits for so many milliseconds; whether to try no more after that.
   init(
-    _ seat: Seat, at address: PostgresAddress, _ options: Options,
+    _ seat: Seat, at servers: ServerChoice, _ options: Options,
     isOver: (_ milliseconds: Int64) -> Bool = { _ in true }
   ) throws(StoreError) {
     epoch = seat.epoch
@@ -85,11 +86,11 @@ package final class PostgresStore: EnvelopeStore {
     self.lease = lease
     do throws(StoreError) {
       // It beats from the beginning: counting may take longer than a lease.
-      let keeper = LeaseKeeper(of: process, options.identity, lease, at: address)
+      let keeper = LeaseKeeper(of: seat, options.identity, lease, at: servers)
       let beating = try Self.spawn("store-lease") { keeper.run() }
-      let begun = try StoreStart.counted(at: address, options.durability, isOver: isOver)
+      let begun = try StoreStart.counted(at: servers, options.durability, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
-      try startThreads(at: address, Handover(seat), begun, keeper, beating)
+      try startThreads(at: servers, Handover(seat), begun, keeper, beating)
     } catch {
       lease.end()
       throw error
@@ -117,7 +118,7 @@ package final class PostgresStore: EnvelopeStore {
   }
 
   private func startThreads(
-    at address: PostgresAddress, _ seat: Handover<Seat>, _ begun: StoreStart,
+    at servers: ServerChoice, _ seat: Handover<Seat>, _ begun: StoreStart,
     _ keeper: LeaseKeeper, _ beating: Thread
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
@@ -127,7 +128,7 @@ package final class PostgresStore: EnvelopeStore {
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
         try Self.spawn(name) {
-          let reader = DatabaseReader(at: address, shared.limits) { shared.hasGivenUp }
+          let reader = DatabaseReader(at: servers, shared.limits) { shared.hasGivenUp }
           while let job = jobs.next() { job(reader) }
         })
     }

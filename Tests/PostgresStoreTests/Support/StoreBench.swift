@@ -10,6 +10,7 @@ import Synchronization
 final class QuietObserver: StoreObserver {
   private struct State {
     var accepted: [Serial] = []
+    var lossCount = 0
     var waiter: (count: Int, resume: @Sendable () -> Void)?
   }
 
@@ -30,7 +31,13 @@ final class QuietObserver: StoreObserver {
 
   func leaseHeld() { beats.continuation.yield() }
   func leaseLapsed(_ reason: String?) { lapses.continuation.yield() }
-  func leaseLost(_ error: StoreError) { losses.continuation.yield(error) }
+  func leaseLost(_ error: StoreError) {
+    state.withLock { $0.lossCount += 1 }
+    losses.continuation.yield(error)
+  }
+
+  /// How often it was told that the store is another relay's.
+  var lossCount: Int { state.withLock { $0.lossCount } }
 
   /// What was told to be accepted, in order.
   var accepted: [Serial] { state.withLock { $0.accepted } }
@@ -81,7 +88,7 @@ struct StoreBench {
   func open(
     port: UInt16? = nil, _ observer: QuietObserver = QuietObserver()
   ) throws -> PostgresStore {
-    let store = try PostgresStore(at: try address(port: port), options)
+    let store = try PostgresStore(at: try address(port: port), Self.options)
     store.start(observer: observer)
     return store
   }
@@ -96,7 +103,7 @@ struct StoreBench {
   }
 
   /// How it is opened.
-  var options: PostgresStore.Options {
+  static var options: PostgresStore.Options {
     PostgresStore.Options {
       WallTime(millisecondsSinceEpoch: Int64(Date().timeIntervalSince1970 * 1000))
     }
