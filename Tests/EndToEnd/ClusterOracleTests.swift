@@ -32,7 +32,7 @@ struct ClusterTrial {
     upstream = try TestUpstream()
     let reachability: [String: any Sendable] = ["firstProbeDelayMs": 10, "maxProbeDelayMs": 100]
     cluster = try await RelayCluster(
-      3, on: database.url, for: Relay.quick(upstream, ["reachability": reachability]))
+      3, on: database, for: Relay.quick(upstream, ["reachability": reachability]))
     behave(seed: generator.next())
   }
 
@@ -87,6 +87,7 @@ struct ClusterTrial {
     }
     var faults = ClusterFaults(
       cluster: cluster, ledger: ledger, database: database, trouble: trouble,
+      acknowledgements: isLong ? 20 : 10,
       generator: SeededGenerator(seed: generator.next()))
     return try await withThrowingTaskGroup(of: ClusterDevice.self) { group in
       defer { isOver.change { $0 = true } }
@@ -159,7 +160,7 @@ extension EndToEnd {
       try await relay.start()
       relay.signal(SIGTERM)
       #expect(try await relay.ending() == .exit(0))
-      let witness = EpochWitness(database: try DatabaseAsker(url: database.url))
+      let witness = EpochWitness(database: DatabaseAsker(url: database.url))
       try await witness.install()
       var former = try database.connect()
       var next = try database.connect()

@@ -19,18 +19,35 @@ enum ClusterFault: String, CaseIterable {
   /// The database is killed, perhaps together with the relay that has the store, and its standby
   /// takes its place.
   case failOver
+  /// The database stands still while its standby takes its place, and goes on: both say that they
+  /// write.
+  case thawPrimary
+  /// The relay that has the store loses its connections to the database for longer than its lease.
+  case cutDatabase
+  /// The same, but its connections stay: nothing arrives on them.
+  case silenceDatabase
+  /// The other relays lose their connections to the one that has the store.
+  case cutRelays
+  /// The same, but nothing arrives on them.
+  case silenceRelays
+  /// The standby loses its connection to the database, which may be killed meanwhile.
+  case cutStandby
+  /// The same, but nothing arrives on it.
+  case silenceStandby
+  /// Answers of the database are lost on their way to the relay that has the store, those to
+  /// commits as well.
+  case loseAnswers
 }
 
 /// Brings faults about, and waits until the cluster is whole again after each.
 struct ClusterFaults: Sendable {
-  /// How many acknowledgements there are before and after each fault.
-  private static let acknowledgements = 20
-
   let cluster: RelayCluster
   let ledger: ClusterLedger
   let database: PostgresPair
   /// How much the upstream cuts off and answers with 503, from 0 to 1.
   let trouble: Monitor<Double>
+  /// How many acknowledgements there are before and after each fault.
+  let acknowledgements: Int
   var generator: SeededGenerator
 
   /// One round with a fault.
@@ -38,8 +55,8 @@ struct ClusterFaults: Sendable {
     let share = trouble(during: fault)
     trouble.change { $0 = share }
     ledger.begin(fault)
-    let hadLapsed = cluster.hasLapsed
-    try await ledger.progress(Self.acknowledgements)
+    let lapses = cluster.lapseCount
+    try await ledger.progress(acknowledgements)
     switch fault {
     case .killHolder: try await killHolder()
     case .freezeHolder: try await freezeHolder()
@@ -47,9 +64,17 @@ struct ClusterFaults: Sendable {
     case .drain: try await drain()
     case .killSpare: try await killSpare()
     case .failOver: try await failOver()
+    case .thawPrimary: try await thawPrimary()
+    case .cutDatabase: try await loseDatabase { $0.cut() }
+    case .silenceDatabase: try await loseDatabase { $0.fallSilent() }
+    case .cutRelays: try await loseRelays { $0.cut() }
+    case .silenceRelays: try await loseRelays { $0.fallSilent() }
+    case .cutStandby: try await loseStandby { $0.cut() }
+    case .silenceStandby: try await loseStandby { $0.fallSilent() }
+    case .loseAnswers: try await loseAnswers()
     }
-    try await ledger.progress(Self.acknowledgements)
-    if !hadLapsed && cluster.hasLapsed { ledger.mix() }
+    try await ledger.progress(acknowledgements)
+    if cluster.lapseCount != lapses { ledger.mix() }
   }
 
   private mutating func trouble(during fault: ClusterFault) -> Double {
@@ -74,11 +99,11 @@ struct ClusterFaults: Sendable {
     if let spare { try await restart(spare) }
   }
 
-  private mutating func spare(beside holder: Int) -> Int? {
+  mutating func spare(beside holder: Int) -> Int? {
     cluster.relays.indices.filter { $0 != holder }.randomElement(using: &generator)
   }
 
-  private func killRelay(_ index: Int) async throws {
+  func killRelay(_ index: Int) async throws {
     cluster.relays[index].signal(SIGKILL)
     try await expect(.signal(SIGKILL), of: index)
   }
@@ -90,7 +115,7 @@ struct ClusterFaults: Sendable {
     try await cluster.rest(milliseconds: Int.random(in: 0..<300, using: &generator))
     cluster.takeOut(index)
     _ = try await cluster.holder(after: seat)
-    try await ledger.progress(Int.random(in: 0..<Self.acknowledgements, using: &generator))
+    try await ledger.progress(Int.random(in: 0..<acknowledgements, using: &generator))
     cluster.relays[index].signal(SIGCONT)
     try await expect(.exit(1), of: index)
     try await restart(index)
@@ -121,7 +146,7 @@ struct ClusterFaults: Sendable {
   private mutating func killSpare() async throws {
     guard let index = spare(beside: try await cluster.holder().index) else { return }
     try await killRelay(index)
-    try await ledger.progress(Self.acknowledgements)
+    try await ledger.progress(acknowledgements)
     try await restart(index)
   }
 
@@ -130,17 +155,17 @@ struct ClusterFaults: Sendable {
     async let promoted: Void = onThread { [database] in try database.failOver() }
     if let holder { try await killRelay(holder) }
     try await promoted
-    try await ledger.progress(Self.acknowledgements)
+    try await ledger.progress(acknowledgements)
     if let holder { try await restart(holder) }
     try await onThread { [database] in try database.addStandby() }
   }
 
-  private func restart(_ index: Int) async throws {
+  func restart(_ index: Int) async throws {
     try await cluster.start(index)
     try await cluster.relays[index].log(holds: RelayCluster.spareWords)
   }
 
-  private func expect(_ wanted: Ending, of index: Int) async throws {
+  func expect(_ wanted: Ending, of index: Int) async throws {
     let ending = try await cluster.ended(index)
     guard ending == wanted else {
       throw ProtocolViolation(

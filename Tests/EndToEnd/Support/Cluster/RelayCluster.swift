@@ -27,19 +27,27 @@ final class RelayCluster: Sendable {
   static let spareWords = "this one waits as a spare"
   static let lapseWords = "nothing is attempted until it can"
 
+  static let holderWords = "line taken up"
+
   let relays: [Relay]
   let database: DatabaseAsker
+  /// Each relay's ways to both servers of the database.
+  let databaseLinks: [[LossyProxy]]
+  /// The other relays' way to each.
+  let relayLinks: [LossyProxy]
   private let state: Monitor<State>
 
   /// - Parameters:
-  ///   - url: Of the database, with all of its hosts.
+  ///   - pair: The database's servers.
   ///   - durability: How safe its commits are to be.
   init(
-    _ count: Int, on url: String, for upstream: [String: any Sendable],
+    _ count: Int, on pair: PostgresPair, for upstream: [String: any Sendable],
     durability: String = "local"
   ) async throws {
     let authority = try await CertificateAuthority(name: "relays")
-    database = try DatabaseAsker(url: url)
+    database = DatabaseAsker(pair)
+    databaseLinks = try (0..<count).map { _ in try pair.ports.map { try LossyProxy(to: $0) } }
+    relayLinks = try (0..<count).map { _ in try LossyProxy() }
     state = Monitor(State(ports: [UInt16?](repeating: nil, count: count)))
     var relays: [Relay] = []
     for number in 1...count {
@@ -47,17 +55,21 @@ final class RelayCluster: Sendable {
       let tls = pair.listener.merging([
         "clientCertificates": ["authorities": authority.certificate]
       ]) { _, given in given }
+      let forRelays: [String: any Sendable] = [
+        "address": "127.0.0.1:0", "for": "relays", "tls": tls,
+        "advertise": "127.0.0.1:\(relayLinks[number - 1].port)",
+      ]
       relays.append(
         try Relay(
           upstreams: ["default": upstream],
           more: [
             "shutdownGraceSeconds": 10, "store": ["postgres": ["durability": durability]],
           ],
-          listen: [
-            "127.0.0.1:0",
-            ["address": "127.0.0.1:0", "for": "relays", "tls": tls] as [String: any Sendable],
-          ],
-          environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"]))
+          listen: ["127.0.0.1:0", forRelays],
+          environment: [
+            "WAYSTATION_POSTGRES_URL": PostgresPair.url(by: databaseLinks[number - 1].map(\.port)),
+            "WAYSTATION_ANONYMOUS": "allow",
+          ]))
     }
     self.relays = relays
     self.authority = authority
@@ -73,7 +85,7 @@ final class RelayCluster: Sendable {
     for index in relays.indices {
       try await start(index)
       if index == 0 {
-        try await relays[0].log(holds: "line taken up")
+        try await relays[0].log(holds: Self.holderWords)
       } else {
         try await relays[index].log(holds: Self.spareWords)
       }
@@ -83,6 +95,7 @@ final class RelayCluster: Sendable {
   /// Starts one, also again, and has the balancer know of it.
   func start(_ index: Int) async throws {
     try await relays[index].start()
+    relayLinks[index].lead(to: relays[index].port(of: 1))
     let port = relays[index].port(of: 0)
     state.change { state in
       state.ports[index] = port
@@ -127,6 +140,27 @@ final class RelayCluster: Sendable {
     }
   }
 
+  /// Waits until a spare has answered that it cannot reach the relay that has the store.
+  ///
+  /// It is asked often: what goes by a connection that was there before may get no answer.
+  func refuses(_ index: Int) async throws {
+    let refusals = Monitor(0)
+    for _ in 0..<16 {
+      Thread.detachNewThread { [self] in
+        if (try? readiness(of: index))?.status == 503 { refusals.change { $0 += 1 } }
+      }
+    }
+    let _: Bool = try await refusals.wait("refusal by a spare") { $0 > 0 ? true : nil }
+  }
+
+  /// What a relay answers to whether it can serve; blocks.
+  func readiness(of index: Int) throws -> WireResponse {
+    let connection = try Connection(port: relays[index].port(of: 0))
+    defer { connection.close() }
+    try connection.write(Array("GET /readyz HTTP/1.1\r\nHost: relay\r\n\r\n".utf8))
+    return try connection.readResponse(to: "GET")
+  }
+
   // MARK: - What the database says
 
   /// Who has the store now; nil if nobody has.
@@ -148,14 +182,17 @@ final class RelayCluster: Sendable {
       guard let seat = try? await self.seat(), seat != former else { return nil }
       let listed = self.state.read(\.ports)
       let index = self.relays.indices.first {
-        listed[$0] != nil && seat.address == "127.0.0.1:\(self.relays[$0].port(of: 1))"
+        listed[$0] != nil && seat.address == "127.0.0.1:\(self.relayLinks[$0].port)"
       }
       return index.map { ($0, seat) }
     }
   }
 
-  /// Whether a relay could not reach the database in time since it was started.
-  var hasLapsed: Bool { relays.contains { $0.log.contains(Self.lapseWords) } }
+  /// Whether a relay has had the store since it was started.
+  func hasHeld(_ index: Int) -> Bool { relays[index].log.contains(Self.holderWords) }
+
+  /// How often a relay could not reach the database in time; to be asked while all of them run.
+  var lapseCount: Int { logs.components(separatedBy: Self.lapseWords).count - 1 }
 
   /// What all relays have logged.
   var logs: String {
