@@ -143,7 +143,7 @@ extension EndToEnd {
     func spare() async throws {
       try await commit("off")
       let cluster = try await RelayCluster(
-        2, on: pair.url, for: Relay.quick(upstream), durability: "managed")
+        2, on: pair, for: Relay.quick(upstream), durability: "managed")
       try await cluster.start()
       for relay in cluster.relays {
         let answer = try await Device("device-1", port: relay.port(of: 0)).get("/readyz")

@@ -30,7 +30,7 @@ struct DurabilityWatchTests {
     if let port, let own = StoreBench.port(of: url) {
       url = url.replacingOccurrences(of: ":\(own)/", with: ":\(port)/")
     }
-    var options = try StoreBench().options
+    var options = StoreBench.options
     options.durability = .managed
     let store = try PostgresStore(
       at: PostgresAddress(url: url, applicationName: "waystation"), options)
