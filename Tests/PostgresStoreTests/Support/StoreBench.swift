@@ -11,6 +11,7 @@ final class QuietObserver: StoreObserver {
   private struct State {
     var accepted: [Serial] = []
     var lossCount = 0
+    var beatWaiters: [@Sendable () -> Void] = []
     var waiter: (count: Int, resume: @Sendable () -> Void)?
   }
 
@@ -19,8 +20,14 @@ final class QuietObserver: StoreObserver {
   private let lapses = AsyncStream.makeStream(of: Void.self)
   private let losses = AsyncStream.makeStream(of: StoreError.self)
 
-  /// Waits until the lease is held once more.
+  /// Waits until the lease is held once more than was waited for so far.
   func beat() async { for await _ in beats.stream { return } }
+  /// Waits until the lease is held once more from now on.
+  func nextBeat() async {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.beatWaiters.append { continuation.resume() } }
+    }
+  }
   /// Waits until the lease has lapsed.
   func lapse() async { for await _ in lapses.stream { return } }
   /// Waits until the store is another relay's.
@@ -29,7 +36,15 @@ final class QuietObserver: StoreObserver {
     fatalError("nobody listens any more")
   }
 
-  func leaseHeld() { beats.continuation.yield() }
+  func leaseHeld() {
+    let waiters = state.withLock { state in
+      defer { state.beatWaiters = [] }
+      return state.beatWaiters
+    }
+    for waiter in waiters { waiter() }
+    beats.continuation.yield()
+  }
+
   func leaseLapsed(_ reason: String?) { lapses.continuation.yield() }
   func leaseLost(_ error: StoreError) {
     state.withLock { $0.lossCount += 1 }
