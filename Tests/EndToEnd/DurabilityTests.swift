@@ -16,7 +16,7 @@ extension EndToEnd {
     init() async throws {
       upstream = try TestUpstream()
       pair = try await onThread { try PostgresPair() }
-      database = try DatabaseAsker(url: pair.url)
+      database = DatabaseAsker(pair)
     }
 
     private func relay(_ durability: String, by url: String? = nil) throws -> Relay {
