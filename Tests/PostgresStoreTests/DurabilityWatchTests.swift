@@ -38,6 +38,20 @@ struct DurabilityWatchTests {
     return store
   }
 
+  /// Posts until that is taken: while a lost connection is replaced, posts are answered with the
+  /// error.
+  private func post(to store: PostgresStore, _ observer: QuietObserver) async throws {
+    while true {
+      do {
+        _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+        return
+      } catch {
+        try Task.checkCancellation()
+        await observer.beat()
+      }
+    }
+  }
+
   @Test("it is known as soon as the store is open")
   func opened() async throws {
     try run("ALTER ROLE \(role) SET synchronous_commit = off")
@@ -53,7 +67,7 @@ struct DurabilityWatchTests {
     #expect(store.statistics().durabilityDoubt == nil)
     try run("ALTER ROLE \(role) SET synchronous_commit = off")
     try run("SELECT pg_terminate_backend(backend) FROM seat")
-    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    try await post(to: store, observer)
     #expect(store.statistics().durabilityDoubt?.isCertain == true)
     try run("ALTER ROLE \(role) RESET synchronous_commit")
     try run("SELECT pg_terminate_backend(backend) FROM seat")
