@@ -10,12 +10,7 @@ extension EndToEnd.Passing {
       if request.target == "/slow" { _ = gate.block(seconds: 30) { $0 ? true : nil } }
       return .answer(200)
     }
-    try await startBoth()
-    try await eventually("both relays in the status") {
-      let status = try await device(at: holder).get("/status").json()
-      let store = status["store"] as? [String: Any]
-      return (store?["relays"] as? [Any])?.count == 2 ? true : nil
-    }
+    try await knowEachOther()
     try await device(at: holder).post(["path": "/slow"]).require(202)
     try await upstream.received(count: 1)
     holder.signal(SIGTERM)
@@ -29,5 +24,84 @@ extension EndToEnd.Passing {
     let received = try await upstream.received(count: 4)
     #expect(received.map(\.target) == ["/slow", "/2", "/3", "/4"])
   }
+
+  /// Waits until the relay with the store knows of the spare: it hands over to nobody else.
+  private func knowEachOther() async throws {
+    try await startBoth()
+    try await eventually("both relays in the status") {
+      let status = try await device(at: holder).get("/status").json()
+      let store = status["store"] as? [String: Any]
+      return (store?["relays"] as? [Any])?.count == 2 ? true : nil
+    }
+  }
+
+  @Test("no post to the one that is stopped is refused: its successor answers what comes after")
+  func stoppedUnderLoad() async throws {
+    try await knowEachOther()
+    let connection = try Connection(port: holder.port(of: 0))
+    var taken = 0
+    while true {
+      let number = taken + 1
+      // The relay closes it between two requests, once the other one has the store.
+      let answer = try await onThread { () -> WireResponse? in
+        try? connection.write(Bytes.post("/\(number)", key: "\(number)"))
+        return try? connection.readResponse(to: "POST")
+      }
+      guard let answer else { break }
+      try answer.require(202)
+      taken += 1
+      if taken == 20 { holder.signal(SIGTERM) }
+    }
+    #expect(taken >= 20)
+    #expect(try await holder.ending() == .exit(0))
+    let received = try await upstream.received(count: taken)
+    #expect(received.map(\.target) == (1...taken).map { "/\($0)" })
+  }
+
+  @Test("a sender that is slow does not keep the store from the next relay")
+  func slowSender() async throws {
+    try await knowEachOther()
+    let slow = try Connection(port: holder.port(of: 0))
+    try await onThread { try slow.write(Bytes.beginningOfPost) }
+    // Its request is under way once a later one of another connection is answered.
+    try await device(at: holder).post(["path": "/1"]).require(202)
+    holder.signal(SIGTERM)
+    try await spare.log(holds: "line taken up")
+    try await device(at: spare).post(["path": "/2"]).require(202)
+    let refused = try await onThread {
+      try slow.write(Array("b".utf8))
+      return try slow.readResponse(to: "POST")
+    }
+    #expect(refused.status == 503 && refused["Retry-After"] != nil, "\(refused)")
+    #expect(try await holder.ending() == .exit(0))
+    #expect(try await upstream.received(count: 2).map(\.target) == ["/1", "/2"])
+  }
+}
+
+/// Requests as bytes.
+private enum Bytes {
+  static func post(_ path: String, key: String) -> [UInt8] {
+    let body = #"{"client":"device-1","path":"\#(path)","key":"\#(key)"}"#
+    return Array(
+      """
+      POST /v1/envelopes HTTP/1.1\r
+      Host: relay\r
+      Content-Type: application/json\r
+      Content-Length: \(body.utf8.count)\r
+      \r
+      \(body)
+      """.utf8)
+  }
+
+  /// One byte of its body is missing.
+  static let beginningOfPost = Array(
+    """
+    POST /v1/relay/default/slow HTTP/1.1\r
+    Host: relay\r
+    Waystation-Client: device-2\r
+    Content-Length: 2\r
+    \r
+    a
+    """.utf8)
 }
 #endif

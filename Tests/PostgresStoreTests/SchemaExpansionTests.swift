@@ -11,6 +11,9 @@ import Testing
 struct SchemaExpansionTests {
   /// Takes away what version 2 and later ones have added.
   private static let contraction = """
+    DROP TABLE kept_counts;
+    DROP FUNCTION keep_counts(bigint[], bigint);
+    ALTER TABLE seat_commit DROP COLUMN counts;
     DROP TABLE remembered_key;
     ALTER TABLE token DROP COLUMN renewable_until, DROP COLUMN renewal_ms, DROP COLUMN renewals,
       DROP COLUMN renewed_at, DROP COLUMN renewal_seed, DROP COLUMN former_digest,
@@ -21,7 +24,7 @@ struct SchemaExpansionTests {
     ALTER TABLE envelope DROP COLUMN covered_digest;
     ALTER TABLE lane DROP COLUMN chain;
     DROP TABLE upload;
-    ALTER TABLE seat DROP COLUMN address;
+    ALTER TABLE seat DROP COLUMN address, DROP COLUMN draining;
     DROP TABLE relay;
     DROP FUNCTION take_store(bigint, bigint, text, bigint[], bigint[]);
     ALTER TABLE schema_version DROP COLUMN usable_from;

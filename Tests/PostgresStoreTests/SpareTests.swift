@@ -48,6 +48,31 @@ struct SpareTests {
     await second.close()
   }
 
+  @Test("is the successor of one that has said that it ends")
+  func succeeds() async throws {
+    let bench = try StoreBench()
+    let observer = QuietObserver()
+    let first = try bench.open(observer)
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    #expect(first.announceHandover() > 0)
+    // The one that was under way, and the one that tells it.
+    for _ in 1...2 { await observer.nextBeat() }
+    var connection = try bench.database.connect()
+    let shown = try connection.run([PostgresCommand("SELECT draining FROM seat")])[0]
+    #expect(shown.count == 1 && shown.bool(0, 0))
+    // Until it is closed the store is its own.
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    await first.close()
+    #expect(await first.successor() == Successor(address: nil))
+    #expect(try await spare.nextWait() == .opening)
+    let second = try #require(try await spare.store.value)
+    second.start(observer: QuietObserver())
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await second.close()
+  }
+
   @Test("stays one relay in the list, though it has to connect anew")
   func connectedAnew() async throws {
     let bench = try StoreBench()

@@ -56,7 +56,8 @@ struct MoveTests {
   /// Tables of a database that belong to the process that has the store, or follow from others; and
   /// uploads, which are begun anew.
   private static let ofProcess: Set = [
-    "schema_version", "seat", "seat_commit", "relay", "shard", "counted", "ended_log",
+    "schema_version", "seat", "seat_commit", "kept_counts", "relay", "shard", "counted",
+    "ended_log",
     "body_pending",
     "store_move", "upload",
   ]

@@ -108,7 +108,8 @@ struct PostgresListingTests {
       _ = try await bench.planned.append(
         (2..<20).map { bench.draft(client: "p", sequence: $0) }, isAtomic: false)
       for after in [0, 50, 119, 5000] as [Serial] {
-        let summary = try await store.lineSummary(after: after, stepMax: stepMax)
+        let summary = try await store.lineSummary(
+          after: after, CountingPace(step: stepMax, in: stepMax...stepMax))
         let page = try await store.line(after: after, countMax: 1000)
         #expect(summary.waitingCount == page.entries.count && summary.use == page.use)
         #expect(summary.shares.map(\.least).min() == page.entries.first?.serial)

@@ -10,7 +10,7 @@ final class DatabaseReader {
   private let servers: ServerChoice
   let limits: DatabaseLimits
   private let isGivenUp: () -> Bool
-  private var connection: PostgresConnection?
+  private var connection: ServerConnection?
   /// The version of the seat that stood at the connection's server.
   private var version = 0
 
@@ -59,23 +59,17 @@ final class DatabaseReader {
 
   private func runOnce(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
     var open = try opened()
-    let host = open.host
-    do throws(PostgresError) {
-      // After an error the connection is dropped: a transaction may stand open on it.
-      let rows = try open.run(commands)
-      connection = consume open
-      return rows
-    } catch {
-      servers.note(error, at: host)
-      throw error
-    }
+    // After an error the connection is dropped: a transaction may stand open on it.
+    let rows = try open.run(commands)
+    connection = consume open
+    return rows
   }
 
   /// A connection to the server at which this relay's seat stands.
   ///
   /// It is looked for again whenever the seat has changed: whoever has it may have gone to another
   /// server. What is read was begun after that, so it shows all that was acknowledged before.
-  private func opened() throws(PostgresError) -> PostgresConnection {
+  private func opened() throws(PostgresError) -> ServerConnection {
     if var open = connection.take(), try isRight(&open, since: version) { return open }
     // A name may lead to another server the next time.
     for _ in 0...servers.address.hostCount {
@@ -90,19 +84,13 @@ final class DatabaseReader {
   ///
   /// - Parameter known: The version of the seat of which that is known; nil if of none.
   private func isRight(
-    _ connection: inout PostgresConnection, since known: Int?
+    _ connection: inout ServerConnection, since known: Int?
   ) throws(PostgresError) -> Bool {
     let standing = servers.standing
     if standing.version == known { return true }
-    let host = connection.host
-    do throws(PostgresError) {
-      guard try standing.isAt(&connection) else {
-        servers.leave(host)
-        return false
-      }
-    } catch {
-      servers.note(error, at: host)
-      throw error
+    guard try standing.isAt(&connection) else {
+      servers.leave(connection.host)
+      return false
     }
     version = standing.version
     return true

@@ -9,9 +9,27 @@ final class Lease: Sendable {
   private let proof: Mutex<LeaseProof>
   /// Why the last beat did not succeed; nil if it did.
   private let failure = Mutex<String?>(nil)
-  private let isEnding = Monitor(false)
+  private let course = Monitor(Course())
   private let sharing = Mutex<[SharingRelay]>([])
   let limits: DatabaseLimits
+
+  /// What its holder is up to.
+  private struct Course: Sendable {
+    /// Whether the store is about to be given up.
+    var isLeaving = false
+    /// Whether that is still to be shown.
+    var isToBeShown = false
+    var isEnding = false
+  }
+
+  /// Why a pause between two beats is over.
+  enum PauseEnd {
+    case timePassed
+    /// Something is to be shown at once.
+    case isToBeShown
+    /// There are no more beats.
+    case ended
+  }
 
   /// Begins with a seat that was taken at a time.
   init(takenAt time: MonotonicTime, _ limits: DatabaseLimits) {
@@ -47,16 +65,32 @@ final class Lease: Sendable {
   /// Notes why a beat has not succeeded.
   func note(failure reason: String) { failure.withLock { $0 = reason } }
 
-  /// Ends the beats.
-  func end() { isEnding.update { $0 = true } }
+  /// Whether the store is about to be given up.
+  var isLeaving: Bool { course.access { $0.isLeaving } }
 
-  /// Waits for so long, or for less if the lease ends before; false once the beats are to end.
-  func pause(milliseconds: Int64, isLapsed: Bool) -> Bool {
+  /// The next beat, at once, shows that the store is about to be given up.
+  func announceEnd() {
+    course.update { course in
+      course.isToBeShown = !course.isLeaving
+      course.isLeaving = true
+    }
+  }
+
+  /// Ends the beats.
+  func end() { course.update { $0.isEnding = true } }
+
+  /// Waits for so long, or for less if the lease ends before or there is something to show.
+  func pause(milliseconds: Int64, isLapsed: Bool) -> PauseEnd {
     let now = Self.now()
     let left = proof.withLock { $0.end }.milliseconds(since: now)
     let wait = isLapsed ? milliseconds : min(milliseconds, max(left, 0) + 1)
     let deadline = MonotonicClock.now().adding(milliseconds: wait)
-    return isEnding.wait(until: deadline) { $0 ? true : nil } == nil
+    let end = course.wait(until: deadline) { course -> PauseEnd? in
+      if course.isEnding { return .ended }
+      defer { course.isToBeShown = false }
+      return course.isToBeShown ? .isToBeShown : nil
+    }
+    return end ?? .timePassed
   }
 }
 
@@ -73,7 +107,7 @@ final class LeaseKeeper: Sendable {
 
   /// The connection of the beats.
   private struct Line: ~Copyable {
-    var connection: PostgresConnection?
+    var connection: ServerConnection?
     /// The place of the host that the last one was to.
     var host = 0
   }
@@ -111,7 +145,7 @@ final class LeaseKeeper: Sendable {
   func run() {
     var line = Line()
     var nextBeat = Lease.now()
-    repeat {
+    while true {
       if Lease.now() >= nextBeat {
         nextBeat = Lease.now().adding(milliseconds: lease.limits.lease.beatMs)
         let wasConnected = line.connection != nil
@@ -119,9 +153,13 @@ final class LeaseKeeper: Sendable {
         state.withLock { $0.afterBeat }?(!wasConnected && line.connection != nil)
       }
       if !lease.isGood { lapse() }
-    } while lease.pause(
-      milliseconds: max(nextBeat.milliseconds(since: Lease.now()), 0),
-      isLapsed: state.withLock { $0.isLapsed })
+      let pauseMs = max(nextBeat.milliseconds(since: Lease.now()), 0)
+      switch lease.pause(milliseconds: pauseMs, isLapsed: state.withLock { $0.isLapsed }) {
+      case .timePassed: break
+      case .isToBeShown: nextBeat = Lease.now()
+      case .ended: return
+      }
+    }
   }
 
   private func lapse() {
@@ -139,8 +177,13 @@ final class LeaseKeeper: Sendable {
       let rows = try run(
         [
           PostgresCommand(
-            "UPDATE seat SET beats = beats + 1 WHERE process = $1 AND incarnation = ANY($2)",
-            [.int64(process), .int64s(servers.standing.incarnations)]),
+            """
+            UPDATE seat SET beats = beats + 1, draining = $3
+            WHERE process = $1 AND incarnation = ANY($2)
+            """,
+            [
+              .int64(process), .int64s(servers.standing.incarnations), .bool(lease.isLeaving),
+            ]),
           // A server that is behind may still show the seat of one that had the store before.
           PostgresCommand("SELECT count(*) FROM shard WHERE epoch > $1", [.int64(epoch)]),
         ] + showing + (showing.isEmpty ? [] : [RelayRegistry.list]), on: &line)
@@ -164,7 +207,6 @@ final class LeaseKeeper: Sendable {
     } catch {
       // The lease says how long that may last.
       line.connection = nil
-      servers.note(error, at: line.host)
       lease.note(failure: error.description)
     }
   }

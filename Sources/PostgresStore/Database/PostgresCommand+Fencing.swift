@@ -13,14 +13,16 @@ extension PostgresCommand {
       ])
   }
 
-  /// Notes the transaction's number in a seat's own row; the answer is what the session that is
-  /// about to commit has as `synchronous_commit`.
-  static func mark(_ number: Int64, of incarnation: Int64) -> PostgresCommand {
+  /// Notes the transaction's number and what there is by it in a seat's own row; the answer is what
+  /// the session that is about to commit has as `synchronous_commit`.
+  static func mark(
+    _ number: Int64, _ counts: KeptCounts?, of incarnation: Int64
+  ) -> PostgresCommand {
     PostgresCommand(
       """
-      UPDATE seat_commit SET number = $2 WHERE incarnation = $1
+      UPDATE seat_commit SET number = $2, counts = nullif($3, '{}') WHERE incarnation = $1
       RETURNING current_setting('synchronous_commit')
-      """, [.int64(incarnation), .int64(number)])
+      """, [.int64(incarnation), .int64(number), .int64s(counts?.stored ?? [])])
   }
 }
 #endif

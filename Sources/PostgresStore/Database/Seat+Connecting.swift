@@ -6,22 +6,16 @@ extension Seat {
   /// Connects to a server that writes.
   static func connect(
     to servers: ServerChoice, _ limits: DatabaseLimits, _ isGivenUp: () -> Bool = { false }
-  ) throws(PostgresError) -> PostgresConnection {
+  ) throws(PostgresError) -> ServerConnection {
     var connection = try servers.connect(
       timeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs, isGivenUp: isGivenUp)
-    let host = connection.host
-    do throws(PostgresError) {
-      _ = try connection.run([.goingByIndex])
-    } catch {
-      servers.note(error, at: host)
-      throw error
-    }
+    _ = try connection.run([.goingByIndex])
     return connection
   }
 
   /// Makes the tables where there are none, and adds what those of an older relay lack; of several
   /// relays one does it.
-  static func prepare(_ connection: inout PostgresConnection) throws(PostgresError) {
+  static func prepare(_ connection: inout ServerConnection) throws(PostgresError) {
     let isThere = try connection.run([
       PostgresCommand("SELECT to_regclass('schema_version') IS NOT NULL")
     ])
@@ -39,7 +33,7 @@ extension Seat {
     try connection.execute(script: Schema.expansion)
   }
 
-  private static func makeTables(_ connection: inout PostgresConnection) throws(PostgresError) {
+  private static func makeTables(_ connection: inout ServerConnection) throws(PostgresError) {
     do throws(PostgresError) {
       try connection.execute(script: Schema.script)
     } catch {

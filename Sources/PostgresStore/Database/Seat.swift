@@ -10,7 +10,7 @@ final class Seat {
   private let servers: ServerChoice
   private let identity: RelayIdentity
   private let limits: DatabaseLimits
-  private var connection: PostgresConnection?
+  private var connection: ServerConnection?
   /// The place of the host that the connection is to, or the last one was.
   private var host: Int
   /// All incarnations that this seat has had: of the last one it may not be known whether the
@@ -51,12 +51,7 @@ final class Seat {
     self.limits = limits
     var connection = try Self.connect(to: servers, limits)
     host = connection.host
-    do throws(PostgresError) {
-      try Self.prepare(&connection)
-    } catch {
-      servers.note(error, at: host)
-      throw error
-    }
+    try Self.prepare(&connection)
     self.connection = consume connection
   }
 
@@ -189,6 +184,7 @@ final class Seat {
     let mine = PostgresValue.int64s(incarnations)
     _ = try? run([
       PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [mine]),
+      PostgresCommand("SELECT keep_counts($1, $2)", [mine, .int64(epoch)]),
       PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [mine]),
       RelayRegistry.removal(of: process),
     ])
@@ -209,7 +205,6 @@ final class Seat {
       connection = consume open
       return rows
     } catch {
-      servers.note(error, at: host)
       if error.kind == .rejected { connection = consume open }
       let state = error.sqlState ?? ""
       hasRefusedData = state.hasPrefix("22") || state.hasPrefix("23")
@@ -245,18 +240,19 @@ final class Seat {
   /// If the connection is lost, it is found out whether the transaction was committed; if not, it
   /// is written again.
   ///
+  /// - Parameter counts: What there is once it is written; nil if nobody has counted.
   /// - Returns: One result for each command; nil if they were lost, and all is written.
   /// - Throws: ``StoreError`` if nothing was written, or, once it was to try no more, if nobody
   ///   knows: then of kind `outcomeUnknown`.
   func write(
-    _ commands: [PostgresCommand], shards: Set<Int>, whileLost: WhileLost
+    _ commands: [PostgresCommand], shards: Set<Int>, counts: KeptCounts?, whileLost: WhileLost
   ) throws(StoreError) -> [PostgresRows]? {
     goAlong()
     number += 1
     let held = shards.sorted()
     while true {
       let fence = PostgresCommand.fence(of: incarnation, held, epoch: epoch)
-      let mark = PostgresCommand.mark(number, of: incarnation)
+      let mark = PostgresCommand.mark(number, counts, of: incarnation)
       let isSent = connection != nil
       do throws(PostgresError) {
         let rows = try run([fence] + commands + [mark])
@@ -341,8 +337,8 @@ final class Seat {
       PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [old]),
       PostgresCommand(
         """
-        INSERT INTO seat_commit SELECT $2, max(number) FROM seat_commit WHERE incarnation = ANY($1)
-        HAVING count(*) > 0
+        INSERT INTO seat_commit SELECT $2, number, counts FROM seat_commit
+        WHERE incarnation = ANY($1) ORDER BY number DESC LIMIT 1
         """, [old, .int64(mine)]),
       PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [old]),
       // None for one whose seat another relay has deleted: it has ended.

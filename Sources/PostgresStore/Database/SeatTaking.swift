@@ -15,6 +15,8 @@ struct StandingSeat {
   let beats: SeatBeats
   /// The host and port at which other relays reach the one that has it; nil if they do not.
   let address: String?
+  /// Whether that one is about to give it up.
+  let isLeaving: Bool
 }
 
 extension PostgresCommand {
@@ -28,7 +30,7 @@ extension PostgresCommand {
 
   /// The seats that stand.
   static let seats = PostgresCommand(
-    "SELECT incarnation, beats, address FROM seat ORDER BY incarnation")
+    "SELECT incarnation, beats, address, draining FROM seat ORDER BY incarnation")
 
   /// Takes the store for a new seat; the answer is the epoch, or null if somebody else has it.
   static func takeStore(
@@ -73,7 +75,7 @@ extension PostgresCommand {
       StandingSeat(
         beats: SeatBeats(
           incarnation: Incarnation(rawValue: rows.int64($0, 0)), beats: rows.int64($0, 1)),
-        address: rows.textOrNil($0, 2))
+        address: rows.textOrNil($0, 2), isLeaving: rows.bool($0, 3))
     }
   }
 }

@@ -20,6 +20,10 @@ struct SeatWait {
   /// The same for each connection: a spare that connects anew is still one relay.
   private let process = Seat.newProcess()
   private var watch: SpareWatch
+  /// Whether whoever has the store is about to give it up.
+  private var isHandedOver = false
+  /// When the relay shows itself next, and sees whether it may use the store.
+  private var nextFullLook = Lease.now()
   private var told: StoreWait?
   private var refusal: StoreError?
 
@@ -52,12 +56,14 @@ struct SeatWait {
           if let seat { seat } else { try Seat(at: servers, identity, limits, process: process) }
         seat = open
         switch try look(by: open) {
-        case .taken: return open
+        case .taken:
+          note(.opening)
+          return open
         case .waits(let holder): note(.another(address: holder))
         case .refused(let error): refusal = error
         }
       } catch {
-        seat = nil
+        (seat, isHandedOver) = (nil, false)
         if error.mayPass {
           watch.failed()
           note(.unreachable(StoreError(error)))
@@ -69,7 +75,7 @@ struct SeatWait {
         }
       }
       if let refusal { throw refusal }
-    } while !isOver(limits.lease.beatMs)
+    } while !isOver(isHandedOver ? limits.lease.handoverLookMs : limits.lease.beatMs)
     seat?.stopWaiting()
     return nil
   }
@@ -82,13 +88,20 @@ struct SeatWait {
   }
 
   private mutating func look(by seat: Seat) throws(PostgresError) -> Look {
-    if let refusal = try obstacle(seat) { return .refused(refusal) }
+    // While the store is being given up looks are quick, and most ask for the seats alone.
+    let isFull = !isHandedOver || Lease.now() >= nextFullLook
+    if isFull {
+      nextFullLook = Lease.now().adding(milliseconds: limits.lease.beatMs)
+      if let refusal = try obstacle(seat) { return .refused(refusal) }
+    }
     let standing = try seat.standing()
+    isHandedOver = standing.contains(where: \.isLeaving)
     let holder = standing.first?.address
     guard let dead = watch.see(standing.map(\.beats), at: Lease.now()) else {
-      seat.show()
+      if isFull { seat.show() }
       return .waits(for: holder)
     }
+    if !isFull, let refusal = try obstacle(seat) { return .refused(refusal) }
     return try seat.take(.from(dead)) ? .taken : .waits(for: holder)
   }
 

@@ -35,14 +35,14 @@ final class ServerChoice: Sendable {
   /// Connects to a server that writes.
   func connect(
     timeoutMs: Int, silenceMs: Int, isGivenUp: () -> Bool = { false }
-  ) throws(PostgresError) -> PostgresConnection {
+  ) throws(PostgresError) -> ServerConnection {
     let first = state.withLock { $0.first }
     let made = try PostgresConnection(
       to: address, beginningWith: first, connectTimeoutMs: timeoutMs, silenceMs: silenceMs,
       isGivenUp: isGivenUp)
     let host = made.host
     state.withLock { $0.first = host }
-    return made
+    return ServerConnection(made, among: self)
   }
 
   /// The SQLSTATE of a lock that was waited for in vain.
@@ -82,7 +82,7 @@ final class ServerChoice: Sendable {
 
 extension ServerChoice.Standing {
   /// Whether the seat stands at a connection's server; so for whoever needs none.
-  func isAt(_ connection: inout PostgresConnection) throws(PostgresError) -> Bool {
+  func isAt(_ connection: inout ServerConnection) throws(PostgresError) -> Bool {
     guard !incarnations.isEmpty else { return true }
     let command = PostgresCommand(
       "SELECT EXISTS (SELECT 1 FROM seat WHERE incarnation = ANY($1))", [.int64s(incarnations)])

@@ -3,9 +3,7 @@ import RelayCore
 
 /// What is known of the store without asking the database.
 struct StoreFigures: Sendable {
-  var standing: [Standing: Int64] = [:]
-  var ended: [EnvelopeState: Int64] = [:]
-  var contentBytes: Int64 = 0
+  var counts = StoreCounts()
   var given = GivenNumbers()
   var commits = CommitFigures()
   /// Why nothing can be written at the moment.

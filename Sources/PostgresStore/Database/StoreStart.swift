@@ -22,20 +22,20 @@ struct StoreStart: Sendable {
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
-  /// Reads and counts, and tries again as long as the database cannot be reached: it could a moment
-  /// ago.
+  /// Reads, and tries again as long as the database cannot be reached: it could a moment ago.
   ///
   /// - Parameters:
+  ///   - epoch: The one under which the store was taken.
   ///   - durability: How safe commits are to be; that is looked at, too.
   ///   - isOver: Waits for so many milliseconds; whether to try no more after that.
-  static func counted(
-    at servers: ServerChoice, _ durability: StoreDurability,
+  static func read(
+    at servers: ServerChoice, takenUnder epoch: Int64, _ durability: StoreDurability,
     isOver: (_ milliseconds: Int64) -> Bool
   ) throws(StoreError) -> StoreStart {
     while true {
       do throws(StoreError) {
         let reader = try DatabaseReader.forStart(at: servers)
-        var start = try StoreStart(reader)
+        var start = try StoreStart(reader, takenUnder: epoch)
         if durability.isLookedAt {
           start.figures.durability = try DurabilityReading(
             reader, asksForStandbys: durability.needsStandbys)
@@ -47,21 +47,15 @@ struct StoreStart: Sendable {
     }
   }
 
-  /// Reads and counts, after the seat was taken: nobody else writes any more.
+  /// Reads, and counts what no relay has kept, once the seat was taken: nobody else writes then.
   ///
-  /// - Parameter reader: One that may take its time.
-  init(_ reader: DatabaseReader) throws(StoreError) {
+  /// - Parameters:
+  ///   - reader: One that may take its time.
+  ///   - epoch: The one under which the store was taken.
+  init(_ reader: DatabaseReader, takenUnder epoch: Int64) throws(StoreError) {
     let rows = try reader.run([
       PostgresCommand("SELECT serial, client, lane, ending FROM given"),
-      PostgresCommand("SELECT (SELECT count(*) FROM client), (SELECT count(*) FROM lane)"),
-      PostgresCommand(
-        """
-        SELECT standing, count(*), sum(bytes)::bigint, max(accepted_at) FROM line GROUP BY standing
-        """),
-      PostgresCommand(
-        """
-        SELECT state, count(*), sum(bytes)::bigint, max(accepted_at) FROM ended GROUP BY state
-        """),
+      PostgresCommand("SELECT counts FROM kept_counts WHERE epoch = $1", [.int64(epoch - 1)]),
       PostgresCommand("SELECT number FROM lane WHERE placed_through IS NOT NULL"),
       PostgresCommand("SELECT name, number FROM upstream"),
       PostgresCommand("SELECT EXISTS (SELECT 1 FROM body_pending)"),
@@ -80,42 +74,64 @@ struct StoreStart: Sendable {
     given.lastLane = rows[0].int64(0, 2)
     given.lastEnding = rows[0].int64(0, 3)
     setApart = given
-    given.names.clients = rows[1].int64(0, 0)
-    given.names.lanes = rows[1].int64(0, 1)
-    try count(waiting: rows[2], ended: rows[3])
-    for row in 0..<rows[4].count { parkedLanes.insert(LaneNumber(rawValue: rows[4].int64(row, 0))) }
-    for row in 0..<rows[5].count {
-      upstreams[rows[5].text(row, 0)] = UpstreamNumber(rawValue: rows[5].int32(row, 1))
+    let kept = rows[1].count == 1 ? KeptCounts(stored: rows[1].int64s(0, 0)) : nil
+    if let kept { take(kept) } else { try count(by: reader) }
+    for row in 0..<rows[2].count { parkedLanes.insert(LaneNumber(rawValue: rows[2].int64(row, 0))) }
+    for row in 0..<rows[3].count {
+      upstreams[rows[3].text(row, 0)] = UpstreamNumber(rawValue: rows[3].int32(row, 1))
     }
-    hasPendingBodies = rows[6].bool(0, 0)
-    if rows[7].count == 1 {
-      eventLog.lastRow = rows[7].int64(0, 0)
-      eventLog.bytesThrough = rows[7].int64(0, 1)
-      eventLog.bytesForgotten = rows[7].int64(0, 2) - EventLog.rowOverheadBytes
+    hasPendingBodies = rows[4].bool(0, 0)
+    if rows[5].count == 1 {
+      eventLog.lastRow = rows[5].int64(0, 0)
+      eventLog.bytesThrough = rows[5].int64(0, 1)
+      eventLog.bytesForgotten = rows[5].int64(0, 2) - EventLog.rowOverheadBytes
     }
-    for row in 0..<rows[8].count {
-      checkingIn.insert(ClientNumber(rawValue: rows[8].int64(row, 0)))
+    for row in 0..<rows[6].count {
+      checkingIn.insert(ClientNumber(rawValue: rows[6].int64(row, 0)))
     }
-    receiptOrigin = rows[9].bytes(0, 0)
-    remembersKeys = rows[10].bool(0, 0)
+    receiptOrigin = rows[7].bytes(0, 0)
+    remembersKeys = rows[8].bool(0, 0)
     figures.given = given
+  }
+
+  private mutating func take(_ kept: KeptCounts) {
+    figures.counts = kept.counts
+    (given.names, given.latestTime) = (kept.names, kept.latestTime)
+  }
+
+  /// A relay of a version before has had the store, or a move, or nobody yet.
+  private mutating func count(by reader: DatabaseReader) throws(StoreError) {
+    let rows = try reader.run([
+      PostgresCommand("SELECT (SELECT count(*) FROM client), (SELECT count(*) FROM lane)"),
+      PostgresCommand(
+        """
+        SELECT standing, count(*), sum(bytes)::bigint, max(accepted_at) FROM line GROUP BY standing
+        """),
+      PostgresCommand(
+        """
+        SELECT state, count(*), sum(bytes)::bigint, max(accepted_at) FROM ended GROUP BY state
+        """),
+    ])
+    given.names.clients = rows[0].int64(0, 0)
+    given.names.lanes = rows[0].int64(0, 1)
+    try count(waiting: rows[1], ended: rows[2])
   }
 
   private mutating func count(
     waiting: PostgresRows, ended: PostgresRows
   ) throws(StoreError) {
     for row in 0..<waiting.count {
-      figures.standing[try Standing(stored: waiting.int16(row, 0))] = waiting.int64(row, 1)
+      figures.counts.standing[try Standing(stored: waiting.int16(row, 0))] = waiting.int64(row, 1)
       note(waiting, row)
     }
     for row in 0..<ended.count {
-      figures.ended[try EnvelopeState(stored: ended.int16(row, 0))] = ended.int64(row, 1)
+      figures.counts.ended[try EnvelopeState(stored: ended.int16(row, 0))] = ended.int64(row, 1)
       note(ended, row)
     }
   }
 
   private mutating func note(_ rows: PostgresRows, _ row: Int) {
-    figures.contentBytes += rows.int64(row, 2)
+    figures.counts.contentBytes += rows.int64(row, 2)
     let latest = WallTime(millisecondsSinceEpoch: rows.int64(row, 3))
     given.latestTime = max(given.latestTime, latest)
   }

@@ -100,7 +100,9 @@ final class MoveSeat {
   ///   is written before one that is, is durable with it.
   func write(_ commands: [PostgresCommand], isDurable: Bool = true) throws(StoreError) {
     let loose = PostgresCommand("SELECT set_config('synchronous_commit', 'off', true)")
-    _ = try seat.write((isDurable ? [] : [loose]) + commands, shards: []) { _, _ in false }
+    _ = try seat.write((isDurable ? [] : [loose]) + commands, shards: [], counts: nil) { _, _ in
+      false
+    }
   }
 
   /// What the store says of a move.

@@ -24,37 +24,47 @@ extension DatabaseReader {
       ) AS line
       """
     let (blocked, parked) = (Standing.blocked.rawValue, Standing.parked.rawValue)
-    let rows = try run([
+    let groups = try run([
       PostgresCommand(
         sql: """
           SELECT lane, client, upstream, count(*), min(serial), max(serial),
             min(serial) FILTER (WHERE standing = \(blocked)), sum(bytes)::bigint,
             max(due_at) FILTER (
               WHERE standing <> \(blocked) AND (attempts > 0 OR in_doubt)),
-            min(expires_at)
-          \(stretch) WHERE standing <> \(parked) GROUP BY lane, client, upstream
-          """, values),
-      PostgresCommand(
-        sql: """
-          SELECT serial, lane, upstream, expires_at, bytes, client, accepted_at
-          \(stretch) WHERE standing = \(parked) ORDER BY serial
-          """, values),
-    ])
+            min(expires_at), standing = \(parked) AS is_parked
+          \(stretch) GROUP BY lane, client, upstream, is_parked
+          """, values)
+    ])[0]
     var counted = CountedStretch()
-    let groups = Self.add(groups: rows[0], to: &counted.summary)
-    Self.add(parked: rows[1], to: &counted.summary)
-    if groups.count + rows[1].count >= countMax {
-      let end = rows[1].count > 0 ? rows[1].int64(rows[1].count - 1, 0) : serial
-      counted.rest = max(end, groups.last)
+    let found = Self.add(groups: groups, to: &counted.summary)
+    if found.isAnyParked {
+      let rows = try run([
+        PostgresCommand(
+          sql: """
+            SELECT serial, lane, upstream, expires_at, bytes, client, accepted_at
+            \(stretch) WHERE standing = \(parked) ORDER BY serial
+            """, values)
+      ])[0]
+      Self.add(parked: rows, to: &counted.summary)
     }
+    if found.count >= countMax { counted.rest = found.last }
     return counted
   }
 
+  /// Adds the groups of what stands in line.
+  ///
+  /// - Returns: How many places the groups have, parked ones included, and the last one.
   private static func add(
     groups rows: PostgresRows, to summary: inout LineSummary
-  ) -> (count: Int, last: Serial) {
-    var (count, last): (Int, Serial) = (0, 0)
+  ) -> (count: Int, last: Serial, isAnyParked: Bool) {
+    var (count, last, isAnyParked): (Int, Serial, Bool) = (0, 0, false)
     for row in 0..<rows.count {
+      count += Int(rows.int64(row, 3))
+      last = max(last, rows.int64(row, 5))
+      guard !rows.bool(row, 10) else {
+        isAnyParked = true
+        continue
+      }
       let group = LineSummary.Group(
         lane: LaneNumber(rawValue: rows.int64(row, 0)),
         client: ClientNumber(rawValue: rows.int64(row, 1)),
@@ -63,10 +73,8 @@ extension DatabaseReader {
         bytes: rows.int64(row, 7), backoff: WallTime(stored: rows.int64OrNil(row, 8)),
         expiresAt: WallTime(millisecondsSinceEpoch: rows.int64(row, 9)))
       summary.add(group)
-      count += group.count
-      last = max(last, group.last)
     }
-    return (count, last)
+    return (count, last, isAnyParked)
   }
 
   private static func add(parked rows: PostgresRows, to summary: inout LineSummary) {

@@ -5,8 +5,6 @@ import RelayCore
 enum ReadingLimits {
   /// The most rows that one call of a list looks at, so that it is short.
   static let looksMax = 65_536
-  /// The most rows of the line that one step counts.
-  static let countedPerStep = 131_072
   /// The most names that one step of the search for unused ones looks at.
   static let namesPerStep = 16_384
   /// The most rows of the line that one step of that search looks at.

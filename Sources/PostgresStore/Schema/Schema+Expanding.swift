@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 7
+  static let version: Int32 = 8
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -37,6 +37,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 6 THEN
         \(renewals)
         UPDATE schema_version SET version = 7;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 7 THEN
+        \(handovers)
+        UPDATE schema_version SET version = 8;
       END IF;
     END $expand$
     """
@@ -162,6 +166,50 @@ extension Schema {
     ALTER TABLE token ADD COLUMN renewable_until bigint, ADD COLUMN renewal_ms bigint,
       ADD COLUMN renewals bigint, ADD COLUMN renewed_at bigint, ADD COLUMN renewal_seed bytea,
       ADD COLUMN former_digest bytea, ADD COLUMN former_expires_at bigint;
+    """
+
+  /// 8: stores that are handed over, and starts that need not count.
+  private static let handovers = """
+    -- Whether the relay that has the seat is about to give it up.
+    ALTER TABLE seat ADD COLUMN draining bool NOT NULL DEFAULT false;
+
+    -- What there is as of the seat's last transaction, as KeptCounts says; null where it was not
+    -- counted.
+    ALTER TABLE seat_commit ADD COLUMN counts bigint[];
+    -- What there was when the seat of an epoch was gone.
+    CREATE TABLE kept_counts (
+      is_only bool PRIMARY KEY DEFAULT true CHECK (is_only),
+      epoch bigint NOT NULL,
+      counts bigint[] NOT NULL
+    );
+
+    -- Keeps what seats have counted that are gone, and write nothing any more.
+    CREATE FUNCTION keep_counts(gone bigint[], under_epoch bigint) RETURNS void
+    LANGUAGE sql AS $function$
+      INSERT INTO kept_counts (epoch, counts)
+      SELECT under_epoch, counts FROM seat_commit
+      WHERE incarnation = ANY(gone) AND counts IS NOT NULL ORDER BY number DESC LIMIT 1
+      ON CONFLICT (is_only) DO UPDATE SET epoch = excluded.epoch, counts = excluded.counts;
+    $function$;
+
+    CREATE OR REPLACE FUNCTION take_store(
+      mine bigint, of_process bigint, reached_at text, former bigint[], at_beats bigint[]
+    ) RETURNS bigint LANGUAGE plpgsql AS $function$
+    DECLARE
+      taken bigint;
+    BEGIN
+      PERFORM 1 FROM schema_version FOR UPDATE;
+      -- It waits for what the seats have under way: their counts are the last ones then.
+      DELETE FROM seat USING unnest(former, at_beats) AS dead(number, last)
+      WHERE incarnation = dead.number AND beats = dead.last;
+      IF NOT EXISTS (SELECT 1 FROM seat) THEN
+        PERFORM keep_counts(
+          ARRAY(SELECT incarnation FROM seat_commit), (SELECT max(epoch) FROM shard));
+      END IF;
+      taken := take_store(mine, of_process, former, at_beats);
+      UPDATE seat SET address = reached_at WHERE incarnation = mine;
+      RETURN taken;
+    END $function$;
     """
 }
 #endif

@@ -1,4 +1,5 @@
 #if PostgreSQL
+import EventLoop
 import RelayCore
 import Synchronization
 
@@ -61,21 +62,24 @@ extension PostgresStore {
   ///
   /// One step after the other: each is short, so that the database is never silent for long.
   package func lineSummary(after serial: Serial) async throws(StoreError) -> LineSummary {
-    try await lineSummary(after: serial, stepMax: ReadingLimits.countedPerStep)
+    try await lineSummary(after: serial, CountingPace())
   }
 
-  /// The same, with so many envelopes counted in one step.
+  /// The same, with so many envelopes counted in one step as a pace says.
   func lineSummary(
-    after serial: Serial, stepMax: Int
+    after serial: Serial, _ pace: CountingPace
   ) async throws(StoreError) -> LineSummary {
+    var pace = pace
     // What is put in line meanwhile has a greater number, and so has what moves.
     let last = shared.figures.withLock { $0.given.lastSerial }
     var summary = LineSummary()
     var next: Serial? = serial
     while let after = next {
+      let (step, begin) = (pace.step, MonotonicClock.now())
       let counted = try await read { reader throws(StoreError) in
-        try reader.count(after: after, through: last, countMax: stepMax)
+        try reader.count(after: after, through: last, countMax: step)
       }
+      pace.note(durationMs: MonotonicClock.now().milliseconds(since: begin))
       summary.add(counted.summary)
       next = counted.rest
     }

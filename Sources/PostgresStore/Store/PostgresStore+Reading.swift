@@ -98,10 +98,12 @@ extension PostgresStore {
   package func statistics() -> StoreStatistics {
     let figures = shared.figures.withLock { $0 }
     var counts: [EnvelopeState: Int64] = [:]
-    for standing in Standing.allCases { counts[standing.state] = figures.standing[standing] ?? 0 }
-    for end in EnvelopeState.ends { counts[end] = figures.ended[end] ?? 0 }
+    for standing in Standing.allCases {
+      counts[standing.state] = figures.counts.standing[standing] ?? 0
+    }
+    for end in EnvelopeState.ends { counts[end] = figures.counts.ended[end] ?? 0 }
     var statistics = StoreStatistics(
-      envelopes: counts, contentBytes: figures.contentBytes,
+      envelopes: counts, contentBytes: figures.counts.contentBytes,
       trouble: figures.trouble ?? figures.refusal ?? lease.trouble,
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)

@@ -10,7 +10,7 @@ import Synchronization
 /// round trip, and what the plans say is written by another one, in one transaction
 /// (`docs/decisions/0058-a-store-on-postgresql.md`). One thread writes; reads have connections of
 /// their own.
-package final class PostgresStore: EnvelopeStore {
+package final class PostgresStore: SharedStore {
   /// What may be set.
   package struct Options: Sendable {
     /// Where the time comes from.
@@ -38,6 +38,7 @@ package final class PostgresStore: EnvelopeStore {
   private let epoch: Int64
   private let closing = Monitor(Closing())
   private let beginning = Monitor(Beginning.awaited)
+  private let succession = Succession()
 
   /// Whether somebody listens to the commits.
   private enum Beginning: Sendable {
@@ -88,7 +89,8 @@ package final class PostgresStore: EnvelopeStore {
       // It beats from the beginning: counting may take longer than a lease.
       let keeper = LeaseKeeper(of: seat, options.identity, lease, at: servers)
       let beating = try Self.spawn("store-lease") { keeper.run() }
-      let begun = try StoreStart.counted(at: servers, options.durability, isOver: isOver)
+      let begun = try StoreStart.read(
+        at: servers, takenUnder: epoch, options.durability, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
       try startThreads(at: servers, Handover(seat), begun, keeper, beating)
     } catch {
@@ -122,7 +124,7 @@ package final class PostgresStore: EnvelopeStore {
     _ keeper: LeaseKeeper, _ beating: Thread
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
-    let lease = lease
+    let (lease, succession) = (lease, succession)
     let watch = DurabilityWatch(durability, shared, reads)
     var readers: [Thread] = []
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
@@ -159,6 +161,7 @@ package final class PostgresStore: EnvelopeStore {
         return closing.waiters
       }
       for waiter in waiters { waiter() }
+      if lease.isLeaving { succession.look(by: seat, lease.limits.lease) }
     }
   }
 
@@ -192,6 +195,15 @@ package final class PostgresStore: EnvelopeStore {
     shared.giveUpWaiting()
     return shared.figures.withLock { $0.trouble } ?? lease.trouble
   }
+
+  /// See ``SharedStore``.
+  package func announceHandover() -> Int64 {
+    lease.announceEnd()
+    return lease.limits.lease.noticeMs
+  }
+
+  /// See ``SharedStore``.
+  package func successor() async -> Successor? { await succession.wait() }
 
   /// See ``EnvelopeStore``.
   package var mayAttempt: Bool { lease.isGood }

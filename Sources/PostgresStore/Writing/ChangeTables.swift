@@ -292,16 +292,16 @@ struct ChangeTables: ChangeFacts {
   }
 
   /// How the counts of the store change.
-  func count(_ figures: inout StoreFigures) {
-    for row in lineBefore.values { figures.standing[row.entry.standing, default: 0] -= 1 }
-    for row in line.values { figures.standing[row.entry.standing, default: 0] += 1 }
-    for row in endedBefore.values { figures.ended[row.state, default: 0] -= 1 }
-    for row in ended.values { figures.ended[row.state, default: 0] += 1 }
+  func count(_ counts: inout StoreCounts) {
+    for row in lineBefore.values { counts.standing[row.entry.standing, default: 0] -= 1 }
+    for row in line.values { counts.standing[row.entry.standing, default: 0] += 1 }
+    for row in endedBefore.values { counts.ended[row.state, default: 0] -= 1 }
+    for row in ended.values { counts.ended[row.state, default: 0] += 1 }
     let before =
       lineBefore.values.reduce(0) { $0 + $1.bytes }
       + endedBefore.values.reduce(0) { $0 + $1.bytes }
     let now = line.values.reduce(0) { $0 + $1.bytes } + ended.values.reduce(0) { $0 + $1.bytes }
-    figures.contentBytes += now - before
+    counts.contentBytes += now - before
   }
 
   /// By how much what waits of each client changes.

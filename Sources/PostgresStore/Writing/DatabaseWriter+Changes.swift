@@ -155,13 +155,10 @@ extension DatabaseWriter {
   ) throws(StoreError) {
     try write(
       tables.commands, shards: tables.shards, changeCount: changeCount, logging: events,
-      in: &commit)
+      in: &commit, counting: tables.count)
     commit.use = tables.use
     let latest = given.latestTime
-    shared.figures.withLock { figures in
-      tables.count(&figures)
-      figures.given.latestTime = latest
-    }
+    shared.figures.withLock { $0.given.latestTime = latest }
   }
 
   // MARK: - Retention
@@ -234,17 +231,16 @@ extension DatabaseWriter {
         at: shared.clock()) + [
         .noteEnds(counts.map { ($0.key.lane, $0.key.state, $0.value) }), .addUpEnds,
       ]
-    try write(commands, shards: Set(due.map { Int($0.end.shard) }))
+    try write(commands, shards: Set(due.map { Int($0.end.shard) })) { counts in
+      for (end, _) in due {
+        counts.ended[end.state, default: 0] -= 1
+        counts.contentBytes -= end.bytes
+      }
+    }
     if !remembered.isEmpty { remembersKeys = true }
     var commit = Commit()
     let ends = due.map(\.end).filter { $0.state != .delivered }.map { $0.change(.gone) }
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
-    shared.figures.withLock { figures in
-      for (end, _) in due {
-        figures.ended[end.state, default: 0] -= 1
-        figures.contentBytes -= end.bytes
-      }
-    }
     tell(commit)
   }
 }

@@ -10,10 +10,12 @@ extension DatabaseWriter {
   /// - Parameter commit: Is told where the log ends from then on.
   func write(
     _ commands: [PostgresCommand], shards: Set<Int>, changeCount: Int = 0,
-    logging events: [EventEntry], in commit: inout Commit
+    logging events: [EventEntry], in commit: inout Commit,
+    counting: (inout StoreCounts) -> Void = { _ in }
   ) throws(StoreError) {
     guard !events.isEmpty else {
-      if !commands.isEmpty { try write(commands, shards: shards, changeCount: changeCount) }
+      guard !commands.isEmpty else { return }
+      try write(commands, shards: shards, changeCount: changeCount, counting: counting)
       return
     }
     var log = eventLog
@@ -29,7 +31,8 @@ extension DatabaseWriter {
       logging.append(.forgetEvents(through: last.number))
       log.bytesForgotten = last.bytesThrough
     }
-    try write(commands + logging, shards: shards, changeCount: changeCount)
+    try write(
+      commands + logging, shards: shards, changeCount: changeCount, counting: counting)
     eventLog = log
     commit.eventsEnd = log.end
   }

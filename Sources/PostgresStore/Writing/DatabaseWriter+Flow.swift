@@ -30,7 +30,6 @@ extension DatabaseWriter {
       given = before
       throw error
     }
-    count(rows, in: &commit)
     flowing = receipt.flowing
     receipt.tell(in: &commit)
     tell(commit)
@@ -185,7 +184,7 @@ extension DatabaseWriter {
         linked[number] = digest.map { LinkedEnvelope(serial: new, digest: $0) }
         rows.sequences[place] = new
         let standing: Standing = envelope.isHeld ? .held : .queued
-        rows.moves.append((serial, new, standing))
+        rows.moves.append((serial, new, standing, waits: envelope.entry != nil))
         guard var entry = envelope.entry else { continue }
         (entry.serial, entry.standing) = (new, standing)
         placed.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: serial))

@@ -30,13 +30,19 @@ extension DatabaseWriter {
     guard !unused.isEmpty else { return 0 }
     let (forgotten, shards) = try forgettable(kind, unused)
     guard !forgotten.isEmpty else { return 0 }
-    try write(PostgresCommand.forget(kind, forgotten), shards: shards)
-    var commit = Commit()
-    let count = Int64(forgotten.count)
+    let (before, count) = (given, Int64(forgotten.count))
     switch kind {
     case .lanes: given.names.lanes -= count
-    case .clients:
-      given.names.clients -= count
+    case .clients: given.names.clients -= count
+    }
+    do throws(StoreError) {
+      try write(PostgresCommand.forget(kind, forgotten), shards: shards)
+    } catch {
+      given = before
+      throw error
+    }
+    var commit = Commit()
+    if kind == .clients {
       for number in forgotten { checkingIn.remove(ClientNumber(rawValue: number)) }
       commit.hasForgottenClients = true
     }

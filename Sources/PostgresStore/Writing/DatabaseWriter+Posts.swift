@@ -40,12 +40,11 @@ extension DatabaseWriter {
     given = facts.given
     do throws(StoreError) {
       try flow(receipt.flowing.sorted(), &rows, &receipt)
-      try write(rows, in: &commit)
+      try write(rows, replaced: waiting, in: &commit)
     } catch {
       given = before
       throw error
     }
-    count(rows, replaced: waiting, in: &commit)
     flowing.formUnion(receipt.flowing)
     let missing = try? missing(in: receipt.parkedLanes)
     receipt.nameMissing { missing?[$0] ?? .none }
@@ -115,42 +114,20 @@ extension DatabaseWriter {
   }
 
   /// Writes the rows of posts, and what is logged of them.
-  func write(_ rows: PostRows, in commit: inout Commit) throws(StoreError) {
+  ///
+  /// - Parameter replaced: The places that replaced envelopes had.
+  func write(
+    _ rows: PostRows, replaced: [Serial: WaitingRow] = [:], in commit: inout Commit
+  ) throws(StoreError) {
     guard !rows.isEmpty else { return }
     let receipts = try receipts(for: rows)
     try write(
       rows.commands + receipts, shards: rows.shards, changeCount: rows.envelopeCount,
-      logging: rows.events, in: &commit)
+      logging: rows.events, in: &commit
+    ) { rows.count(&$0, replaced: replaced) }
+    rows.count(&commit.use, replaced: replaced)
     let given = given
     shared.figures.withLock { $0.given = given }
-  }
-
-  /// Counts what posts have added and changed.
-  ///
-  /// - Parameter replaced: The places that replaced envelopes had.
-  func count(
-    _ rows: PostRows, replaced: [Serial: WaitingRow] = [:], in commit: inout Commit
-  ) {
-    shared.figures.withLock { figures in
-      for insert in rows.inserts.values {
-        let bytes = insert.draft.content.byteCount
-        figures.standing[insert.entry.standing, default: 0] += 1
-        figures.contentBytes += bytes
-        commit.use[insert.entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
-      }
-      for (serial, plan) in rows.replaces {
-        guard let before = replaced[serial] else { continue }
-        let bytes = plan.edit.content.byteCount - before.bytes
-        figures.standing[before.entry.standing, default: 0] -= 1
-        figures.standing[plan.edit.entry.standing, default: 0] += 1
-        figures.contentBytes += bytes
-        commit.use[before.entry.client, default: WaitingUse()] += WaitingUse(bytes: bytes)
-      }
-      for move in rows.moves {
-        figures.standing[.parked, default: 0] -= 1
-        figures.standing[move.standing, default: 0] += 1
-      }
-    }
   }
 
   // MARK: - Upstreams

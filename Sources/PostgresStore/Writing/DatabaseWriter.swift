@@ -16,6 +16,8 @@ final class DatabaseWriter {
   var upstreams: [String: UpstreamNumber]
   /// The numbers that have been given out.
   var given: GivenNumbers
+  /// How many envelopes there are, as far as it is committed.
+  private var counts: StoreCounts
   /// Up to where numbers are set apart for this store.
   var setApart: GivenNumbers
   /// Lanes in which something that was parked may be put in line.
@@ -45,6 +47,7 @@ final class DatabaseWriter {
   ) {
     self.seat = seat
     (given, setApart) = (start.given, start.setApart)
+    counts = start.figures.counts
     (flowing, upstreams) = (start.parkedLanes, start.upstreams)
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     receiptOrigin = start.receiptOrigin
@@ -207,27 +210,34 @@ final class DatabaseWriter {
   ///
   /// Where numbers run out, it sets more of them apart.
   ///
-  /// - Parameter changeCount: The number of envelopes, and changes of envelopes, in it.
+  /// - Parameters:
+  ///   - changeCount: The number of envelopes, and changes of envelopes, in it.
+  ///   - counting: How the counts of the store change by it; ``given`` is as it is after it.
   /// - Returns: One result for each command; nil if they were lost, and all is written.
   @discardableResult
   func write(
-    _ commands: [PostgresCommand], shards: Set<Int>, changeCount: Int = 0
+    _ commands: [PostgresCommand], shards: Set<Int>, changeCount: Int = 0,
+    counting: (inout StoreCounts) -> Void = { _ in }
   ) throws(StoreError) -> [PostgresRows]? {
     let begin = MonotonicClock.now()
     let (more, through) = numbersToSetApart()
+    var counted = counts
+    counting(&counted)
     let rows: [PostgresRows]?
     shared.gate.begin()
     do throws(StoreError) {
-      rows = try seat.write(commands + more, shards: shards, whileLost: isToGoOn)
+      rows = try seat.write(
+        commands + more, shards: shards, counts: KeptCounts(counted, given), whileLost: isToGoOn)
     } catch {
       noteIfTaken(error)
       throw error
     }
-    setApart = through
+    (setApart, counts) = (through, counted)
     isLost = false
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
+      figures.counts = counted
       if rows != nil {
         figures.writersSetting = seat.commitSetting
         figures.isWritersSettingNew = true

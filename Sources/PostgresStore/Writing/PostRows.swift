@@ -53,8 +53,8 @@ struct PostRows {
   private(set) var formerKeys: [(serial: Serial, revision: Int64, key: Key)] = []
   private(set) var forgottenKeys: [Serial: Int64] = [:]
   private(set) var paused: [PauseTarget] = []
-  /// What was parked before and moves: from where to where.
-  var moves: [(old: Serial, new: Serial, standing: Standing)] = []
+  /// What was parked before and moves: from where to where, and whether it still waits.
+  var moves: [(old: Serial, new: Serial, standing: Standing, waits: Bool)] = []
   /// What was parked by this very transaction and has moved.
   var movedInserts: [Serial: Serial] = [:]
   /// Numbers whose envelopes are gone.

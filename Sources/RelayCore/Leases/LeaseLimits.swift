@@ -7,6 +7,15 @@ package struct LeaseLimits: Hashable, Sendable {
   package var ttlMs: Int64 = 3000
   /// The time from one beat of a seat to the next, in milliseconds.
   package var beatMs: Int64 = 500
+  /// The time from one look of a spare to the next while the store is being given up, in
+  /// milliseconds: nobody can write meanwhile.
+  package var handoverLookMs: Int64 = 20
+  /// The time from when a relay announces that it gives its store up until all spares have seen it,
+  /// in milliseconds: a beat, and what the beats of both may be late.
+  package var noticeMs: Int64 { beatMs + 150 }
+  /// The time for which a relay that has given its store up looks for the one that takes it, in
+  /// milliseconds.
+  package var successionMs: Int64 = 5000
   /// The last part of the TTL, in which the holder itself does not use its lease any more, in
   /// milliseconds.
   ///

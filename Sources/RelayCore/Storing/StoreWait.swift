@@ -4,6 +4,8 @@ package enum StoreWait: Equatable, Sendable {
   ///
   /// - Parameter address: The host and port at which other relays reach it; nil if they do not.
   case another(address: String?)
+  /// Nobody else has it any more: it is this relay's, and being opened.
+  case opening
   /// The store cannot be reached.
   case unreachable(StoreError)
   /// The store refuses this relay, which it did not before. That is borne for so many seconds, as a

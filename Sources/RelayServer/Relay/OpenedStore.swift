@@ -14,6 +14,8 @@ struct OpenedStore: Sendable {
   let store: any EnvelopeStore
   /// The same, if it keeps them in files on this machine; else nil.
   let embedded: (any EmbeddedStore)?
+  /// The same, if other relays share it; else nil.
+  let shared: (any SharedStore)?
   private let hold: @Sendable (Configuration) -> Void
 
   /// Opens the store that a configuration names, and waits for it if another relay has it.
@@ -43,7 +45,9 @@ struct OpenedStore: Sendable {
       options.rules = configuration.storeRules
       options.setsAsideDamaged = configuration.setsAsideDamaged
       let store = try SQLiteStore.open(folder: configuration.data, options: options)
-      return OpenedStore(store: store, embedded: store) { store.update(to: $0.storeRules) }
+      return OpenedStore(store: store, embedded: store, shared: nil) {
+        store.update(to: $0.storeRules)
+      }
     } catch {
       throw RelayStartError(description: error.description)
     }
@@ -68,16 +72,19 @@ struct OpenedStore: Sendable {
     options.version = ReleaseVersion.number
     let opened = try await PostgresStore.open(at: address, options, waiting: waiting)
     guard let opened else { throw .stopped(waitingFor: address.subject) }
-    return OpenedStore(store: opened, embedded: nil) { opened.update(to: $0.databaseRules) }
+    return OpenedStore(store: opened, embedded: nil, shared: opened) {
+      opened.update(to: $0.databaseRules)
+    }
   }
   #endif
 
   private init(
-    store: any EnvelopeStore, embedded: (any EmbeddedStore)?,
+    store: any EnvelopeStore, embedded: (any EmbeddedStore)?, shared: (any SharedStore)?,
     hold: @escaping @Sendable (Configuration) -> Void
   ) {
     self.store = store
     self.embedded = embedded
+    self.shared = shared
     self.hold = hold
   }
 
@@ -159,6 +166,8 @@ extension Log {
       info(
         "another relay has the store: this one waits as a spare",
         ("passesOnTo", .text(address ?? "nobody")))
+    // The next line tells what was found in it.
+    case .opening: break
     case .unreachable(let error):
       warning(
         "the store cannot be reached: the start waits for it", ("error", .text(error.description)))

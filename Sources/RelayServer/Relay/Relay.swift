@@ -6,17 +6,19 @@ import RelayCore
 package final class Relay: Sendable {
   /// The parts that answer its requests.
   let parts: RelayParts
-  private let forwarder: Forwarder
-  private let clockWatch: ClockWatch
+  let forwarder: Forwarder
+  let clockWatch: ClockWatch
   let janitor: Janitor
   let opened: OpenedStore
+  let front: RelayFront
 
   /// Puts the parts together, which go by nothing particular yet; see ``takeUp(_:_:)``.
   private init(
-    _ parts: RelayParts, configuration: Configuration, opened: OpenedStore, forwarder: Forwarder,
-    clockWatch: ClockWatch
+    _ parts: RelayParts, configuration: Configuration, opened: OpenedStore, front: RelayFront,
+    forwarder: Forwarder, clockWatch: ClockWatch
   ) {
     self.parts = parts
+    self.front = front
     self.forwarder = forwarder
     self.clockWatch = clockWatch
     self.opened = opened
@@ -79,7 +81,7 @@ package final class Relay: Sendable {
         dispatcher: dispatcher, access: access, front: front.server,
         passed: front.passing?.figures)
       let relay = Relay(
-        parts, configuration: configuration, opened: opened, forwarder: forwarder,
+        parts, configuration: configuration, opened: opened, front: front, forwarder: forwarder,
         clockWatch: clockWatch)
       let prepared = try await relay.prepare(
         configuration, try configuration.connectionFiles(), after: nil)
@@ -147,63 +149,6 @@ package final class Relay: Sendable {
       let isOld = await former.takeBack()
       await notifier.tell(isOld ? await parts.dispatcher.needs.needs() : needs)
     }
-  }
-
-  // MARK: - End
-
-  /// Takes nothing new, lets what is under way finish, puts the rest back as it was, and closes the
-  /// store.
-  ///
-  /// - Parameter graceSeconds: How long attempts and answers may take to finish.
-  package func drain(graceSeconds: Int) async {
-    let dispatcher = parts.dispatcher
-    let graceMs = Int64(graceSeconds) * 1000
-    let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
-    dispatcher.tracer.hurry()
-    let untilPartingMs = graceMs - min(Self.partingMs, graceMs / 4)
-    let giveUp = dispatcher.loop.schedule(afterMs: untilPartingMs) { self.giveUpStore() }
-    await prepareHandover(graceMs: untilPartingMs)
-    parts.beginDraining()
-    janitor.stop()
-    dispatcher.needs.stop()
-    log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
-    let restMs = max(0, deadline.milliseconds(since: MonotonicClock.now()))
-    async let attempts: Void = dispatcher.drain(graceMs: restMs)
-    await parts.front.drain(until: deadline)
-    await attempts
-    forwarder.shutdown()
-    await dispatcher.history.stop()
-    await dispatcher.stories.settled()
-    await opened.store.close()
-    _ = giveUp.cancel()
-    await dispatcher.tracer.stop(until: deadline)
-    clockWatch.stop()
-    log.tellRest()
-    log.info("stopped")
-  }
-
-  /// Finishes the attempts while posts are still taken, if another relay is there to go on.
-  ///
-  /// Nobody else may have the store before they have ended, or they would be doubled. A slow
-  /// upstream would keep all relays from taking anything for that long.
-  private func prepareHandover(graceMs: Int64) async {
-    let spares = opened.store.statistics().relays.count { !$0.hasStore && $0.address != nil }
-    guard spares > 0 else { return }
-    log.info(
-      "handing over: posts are taken until the attempts under way have ended",
-      ("spares", .integer(Int64(spares))))
-    await parts.dispatcher.finishAttempts(graceMs: graceMs)
-  }
-
-  /// How long before the end of the grace period the last posts are answered, those too that wait
-  /// for a store that cannot be reached: then they still get the answer.
-  private static let partingMs: Int64 = 1000
-
-  private func giveUpStore() {
-    guard let trouble = opened.store.giveUpWaiting() else { return }
-    log.warning(
-      "the store cannot be reached, and is waited for no longer: the relay ends without it",
-      ("error", .text(trouble)))
   }
 }
 

@@ -113,8 +113,32 @@ struct RelayFront: Sendable {
   /// The relay has its store, and answers from now on.
   func lead(_ parts: RelayParts) {
     answers.lead(parts)
-    passing?.retire()
+    passing?.rest()
   }
+
+  // MARK: - From the one that has the store to one that ends
+
+  /// How long requests that began before may take while others are still answered, in milliseconds.
+  private static let slowMs: Int64 = 5_000
+  /// How long those that are left may take while no other one is answered, in milliseconds.
+  private static let lastMs: Int64 = 200
+
+  /// Waits for the requests that began before, such as large bodies; others are answered meanwhile.
+  func finishEarlier(graceMs: Int64) async {
+    await answers.finishEarlier(withinMs: min(graceMs, Self.slowMs), on: loops[0])
+  }
+
+  /// The relay is about to give its store up: requests wait for the next one, and are passed on to
+  /// it.
+  ///
+  /// Waits a moment for those that it answers itself.
+  func giveUp() async { await answers.giveUp(withinMs: Self.lastMs, on: loops[0]) }
+
+  /// Another relay has the store, and gets what waits.
+  func note(_ successor: Successor) { passing?.note(.another(address: successor.address)) }
+
+  /// Ends what is passed on, once nobody is left to answer.
+  func retire() { passing?.retire() }
 
   /// Ends the listening of a relay that never had its store.
   func close() async {

@@ -34,10 +34,12 @@ final class Service: Sendable {
   ///
   /// A spare may wait for months.
   func waits(for wait: StoreWait, loops: [EventLoop]) {
-    guard let manager else { return }
+    // While it opens its store it may be that it is not ready before.
+    guard let manager, wait != .opening else { return }
     let reason =
       switch wait {
       case .another: "a spare: another relay has the store"
+      case .opening: "opening the store"
       case .unreachable: "waiting: the store cannot be reached"
       case .refused: "a spare: the store refuses it, as if its password was just changed"
       }

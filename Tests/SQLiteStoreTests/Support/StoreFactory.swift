@@ -18,6 +18,8 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   let open:
     @Sendable (_ folder: String, _ clock: ManualClock, _ rules: StoreRules) throws
       -> any PlannedStore
+  /// Looks whether what the closed store keeps of itself is true.
+  var look: @Sendable (_ folder: String) throws -> Void = { _ in }
 
   /// Every kind of whole store: for what ``Bench/store`` does.
   static let all = [sqlite] + postgres
@@ -42,14 +44,23 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
 
   #if PostgreSQL
   /// None where PostgreSQL is not installed.
-  private static let postgres = TestDatabase.isInstalled ? [onDatabase] : []
+  private static let postgres = TestDatabase.isInstalled ? [lookedAt] : []
+
+  private static var lookedAt: StoreFactory {
+    var factory = onDatabase
+    factory.look = { folder in
+      guard let database = databases.withLock({ $0[folder] }) else { return }
+      try KeptCountsLook.check(database)
+    }
+    return factory
+  }
 
   private static let onDatabase = StoreFactory(testDescription: "PostgreSQL") {
     folder, clock, rules in
     let url = try databases.withLock { databases in
-      let url = try databases[folder] ?? TestDatabase.fresh().url
-      databases[folder] = url
-      return url
+      let database = try databases[folder] ?? TestDatabase.fresh()
+      databases[folder] = database
+      return database.url
     }
     var options = PostgresStore.Options(clock: { clock.now })
     options.rules.startPauses = rules.startPauses
@@ -62,7 +73,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   }
 
   /// What the stores on PostgreSQL have instead of folders.
-  private static let databases = Mutex<[String: String]>([:])
+  private static let databases = Mutex<[String: TestDatabase]>([:])
   #else
   private static let postgres: [StoreFactory] = []
   #endif
@@ -159,6 +170,7 @@ final class Bench: Sendable {
   /// Closes the store and removes its folder.
   func tearDown() async {
     await planned.close()
+    #expect(throws: Never.self) { try factory.look(folder) }
     try? FileManager.default.removeItem(atPath: folder)
   }
 

@@ -52,6 +52,14 @@ final class Leader: Sendable {
     return former
   }
 
+  /// Another relay is to have the store, and it is not known yet which one.
+  func forget() {
+    state.withLock { state in
+      (state.address, state.target) = (nil, nil)
+      state.reason = "no other relay has taken the store yet"
+    }
+  }
+
   private static func reason(without address: String?) -> String {
     address == nil
       ? "the relay that has the store has no listener for relays (\"for\": \"relays\")"

@@ -39,6 +39,10 @@ final class Passing: Sendable {
   private let log: Log
   private let listeners: [ListenerConfiguration]
   private let isStopped = Atomic(false)
+  /// Whether the store is this relay's, and not opened yet.
+  private let isOpening = Atomic(false)
+  /// Rings when another relay has the store, or this one has it.
+  private let bell: ChangeBell
 
   /// Begins to pass on.
   ///
@@ -52,6 +56,7 @@ final class Passing: Sendable {
     self.listeners = listeners
     self.loop = loop
     self.log = log
+    bell = ChangeBell(on: loop)
   }
 
   /// Notes where other relays reach this one: it passes nothing on to itself.
@@ -61,6 +66,20 @@ final class Passing: Sendable {
   func note(_ wait: StoreWait) {
     // One that has been taken over may be frozen: nobody would learn that it answers no more.
     if let former = leader.note(wait) { link.leave(former) }
+    isOpening.store(wait == .opening, ordering: .sequentiallyConsistent)
+    bell.ring()
+  }
+
+  /// The relay answers by itself from now on.
+  func rest() {
+    bell.ring()
+    link.breakOff()
+  }
+
+  /// The relay gives its store up: which one has it next is not known yet.
+  func resume() {
+    isOpening.store(false, ordering: .sequentiallyConsistent)
+    leader.forget()
   }
 
   /// Shows the other relay this one's certificate as it is now.
@@ -71,6 +90,7 @@ final class Passing: Sendable {
   /// What is under way may finish for a moment: a long wait would hold up the stop.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
+    bell.ring()
     _ = loop.schedule(afterMs: Self.stopMs) { [link] in link.breakOff() }
   }
 
@@ -86,12 +106,14 @@ final class Passing: Sendable {
   func respond(
     to request: HTTPRequest, unless leads: @Sendable () -> Bool
   ) async -> Outcome {
-    let listener = listeners[request.origin.listener]
-    // What another relay has passed on goes no further.
-    guard listener.audience != .relays else { return .answered(Self.notLeading) }
-    let passed = PassedRequest(request, at: listener)
     let deadline = MonotonicClock.now().adding(milliseconds: Self.patienceMs)
+    await opened(unless: leads, until: deadline)
+    if leads() { return .own(request) }
+    // What another relay has passed on goes no further.
+    guard !isPassedOn(request) else { return .answered(Self.notLeading) }
+    let passed = PassedRequest(request, at: listeners[request.origin.listener])
     while true {
+      let strokes = bell.strokes
       if leads() { return .own(passed.request(of: request)) }
       if isStopped.load(ordering: .relaxed) { return .answered(.draining()) }
       switch await pass(passed, of: request) {
@@ -106,7 +128,21 @@ final class Passing: Sendable {
         tell(failure)
         return .answered(.noLeader(mayHaveArrived: failure.isWritten))
       }
-      await pause()
+      await bell.wait(after: strokes, atMostMs: Self.pauseMs)
+      await opened(unless: leads, until: deadline)
+    }
+  }
+
+  /// Waits while the relay opens its store: the request is its own then.
+  private func opened(unless leads: () -> Bool, until deadline: MonotonicTime) async {
+    while true {
+      let strokes = bell.strokes
+      guard isOpening.load(ordering: .sequentiallyConsistent), !leads(),
+        !isStopped.load(ordering: .relaxed)
+      else { return }
+      let leftMs = deadline.milliseconds(since: MonotonicClock.now())
+      guard leftMs > 0 else { return }
+      await bell.wait(after: strokes, atMostMs: leftMs)
     }
   }
 
@@ -149,12 +185,6 @@ final class Passing: Sendable {
       return nil
     }
     return refusal
-  }
-
-  private func pause() async {
-    await withUnsafeContinuation { continuation in
-      _ = loop.schedule(afterMs: Self.pauseMs) { continuation.resume() }
-    }
   }
 
   // MARK: - One request

@@ -46,12 +46,17 @@ extension Dispatcher {
 
   /// Sends everybody away who waits or listens, and finishes the attempts.
   func drain(graceMs: Int64) async {
+    sendAway()
+    await finishAttempts(graceMs: graceMs)
+  }
+
+  /// Sends everybody away who waits or listens.
+  func sendAway() {
     waiters.close()
     listeners.close()
     gaps.stop()
     runsBegun.close()
     runsSettled.close()
-    await finishAttempts(graceMs: graceMs)
   }
 
   /// Attempts nothing more, and waits until what is under way has ended, but no longer than the
