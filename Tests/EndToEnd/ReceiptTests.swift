@@ -102,6 +102,27 @@ extension EndToEnd {
         try again.json()["receipt"], proves: (1...4).map { Item(number: $0, body: "n\($0)") })
     }
 
+    @Test("groups, what they cover and their signatures are counted")
+    func counted() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      for number in 1...2 {
+        _ = try await device.post(Item(number: number).posted, headers: Self.wanted)
+      }
+      _ = try await device.post(["path": "/x"])
+      let lines = try await device.get("/metrics").text.split(separator: "\n")
+      for (name, count) in [
+        ("receipt_groups_total", 2), ("receipted_envelopes_total", 2), ("kept_receipt_groups", 2),
+        ("receipt_signature_duration_seconds_count", 2),
+      ] {
+        #expect(lines.contains("waystation_\(name) \(count)"), "\(name)")
+      }
+      // The same receipt once more takes no signature.
+      _ = try await device.get("/v1/clients/till-1/lanes/sales/receipt").json()
+      let later = try await device.get("/metrics").text
+      #expect(later.contains("waystation_receipt_signature_duration_seconds_count 2\n"))
+    }
+
     @Test("what was changed, left out or put in another order is noticed")
     func tampered() async throws {
       try await relay.start()

@@ -6,6 +6,7 @@ struct StoreFigures: Sendable {
   var counts = StoreCounts()
   var given = GivenNumbers()
   var commits = CommitFigures()
+  var receipts = ReceiptTally()
   /// Why nothing can be written at the moment.
   var trouble: String?
   /// What was refused last, in words.

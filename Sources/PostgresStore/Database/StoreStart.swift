@@ -68,6 +68,7 @@ struct StoreStart: Sendable {
       PostgresCommand("SELECT client FROM checks_in"),
       PostgresCommand("SELECT id FROM receipt_origin"),
       PostgresCommand("SELECT EXISTS (SELECT 1 FROM remembered_key)"),
+      PostgresCommand("SELECT min(number), max(number) FROM receipt"),
     ])
     given.lastSerial = rows[0].int64(0, 0)
     given.lastClient = rows[0].int64(0, 1)
@@ -91,6 +92,9 @@ struct StoreStart: Sendable {
     }
     receiptOrigin = rows[7].bytes(0, 0)
     remembersKeys = rows[8].bool(0, 0)
+    if let first = rows[9].int64OrNil(0, 0), let last = rows[9].int64OrNil(0, 1) {
+      figures.receipts = ReceiptTally(kept: first...last)
+    }
     figures.given = given
   }
 

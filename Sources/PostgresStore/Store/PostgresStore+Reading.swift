@@ -108,6 +108,7 @@ extension PostgresStore {
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
     statistics.names = figures.given.names
+    statistics.receipts = figures.receipts
     statistics.relays = lease.relays
     statistics.durabilityDoubt = figures.doubt(wanting: durability)
     return statistics

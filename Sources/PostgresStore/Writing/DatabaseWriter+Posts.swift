@@ -122,12 +122,15 @@ extension DatabaseWriter {
     guard !rows.isEmpty else { return }
     let receipts = try receipts(for: rows)
     try write(
-      rows.commands + receipts, shards: rows.shards, changeCount: rows.envelopeCount,
+      rows.commands + receipts.commands, shards: rows.shards, changeCount: rows.envelopeCount,
       logging: rows.events, in: &commit
     ) { rows.count(&$0, replaced: replaced) }
     rows.count(&commit.use, replaced: replaced)
     let given = given
-    shared.figures.withLock { $0.given = given }
+    shared.figures.withLock { figures in
+      figures.given = given
+      if let closed = receipts.closed { figures.receipts.note(closed) }
+    }
   }
 
   // MARK: - Upstreams

@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Postgres
 import RelayCore
+import Synchronization
 
 /// A step of a lane's chain.
 struct ChainLink {
@@ -20,8 +21,12 @@ extension DatabaseWriter {
   /// Plans how the chains of lanes go on.
   ///
   /// The group before is read each time: a database may have lost its last commits in a failover.
-  func receipts(for rows: PostRows) throws(StoreError) -> [PostgresCommand] {
-    guard let rules = shared.receiptRules, !rows.links.isEmpty else { return [] }
+  ///
+  /// - Returns: How that is written, and what it is; nil if nothing goes on.
+  func receipts(
+    for rows: PostRows
+  ) throws(StoreError) -> (commands: [PostgresCommand], closed: ClosedChains?) {
+    guard let rules = shared.receiptRules, !rows.links.isEmpty else { return ([], nil) }
     var (chains, mark) = try openChains(for: rows, rules)
     for link in rows.links {
       switch link.step {
@@ -40,7 +45,7 @@ extension DatabaseWriter {
     let entries: [PostgresCommand] =
       closed.entries.isEmpty
       ? [] : [.insert(entries: closed.entries, at: time), .keepRelaysAway(below: 5)]
-    return [.keep(chains: closed.chains)] + [group].compactMap(\.self) + entries
+    return ([.keep(chains: closed.chains)] + [group].compactMap(\.self) + entries, closed)
   }
 
   private func openChains(
@@ -95,6 +100,7 @@ extension DatabaseWriter {
     guard let through = retention.lastForgotten(among: oldest, last: last) else { return true }
     try write(
       [PostgresCommand("DELETE FROM receipt WHERE number <= $1", [.int64(through)])], shards: [])
+    shared.figures.withLock { $0.receipts.forgot(through: through) }
     return oldest.count < countMax || oldest.last?.number != through
   }
 }

@@ -125,6 +125,10 @@ extension HistogramBuckets {
       2_500_000, 5_000_000, 10_000_000,
     ])
 
+  /// The durations of signatures, in microseconds: some fifty where nothing is in the way.
+  package static let signatureMicroseconds = seconds(
+    ofMicroseconds: [25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 50_000, 250_000])
+
   /// The durations of an event loop's rounds, in microseconds.
   package static let loopMicroseconds = seconds(
     ofMicroseconds: [

@@ -8,6 +8,8 @@ package struct OpenChains: Sendable {
     var chain: LaneChain?
     /// The first number that this transaction has added; nil if it added none.
     var first: Int64?
+    /// The number of envelopes that this transaction has linked since then.
+    var linkedCount = 0
     /// Whether the lane has a ledger.
     var isEvidence: Bool
   }
@@ -60,6 +62,7 @@ package struct OpenChains: Sendable {
       chain.take(came.digest, hash)
       open.chain = chain
       open.first = open.first ?? number
+      open.linkedCount += 1
       return open.isEvidence ? chain.link : nil
     }
     guard let came, let link else { return }
@@ -111,7 +114,9 @@ package struct OpenChains: Sendable {
         hasLedger: lane.isEvidence)
       return (number, stored)
     }
-    return ClosedChains(group: group, chains: chains, entries: entries)
+    return ClosedChains(
+      group: group, coveredCount: open.reduce(0) { $0 + $1.value.linkedCount }, chains: chains,
+      entries: entries)
   }
 }
 
@@ -133,6 +138,8 @@ package struct LinkedEnvelope: Sendable {
 package struct ClosedChains: Sendable {
   /// The group; nil if no head has moved.
   package var group: ReceiptGroup?
+  /// The number of envelopes that the group covers.
+  package var coveredCount: Int
   /// What each lane's chain is from now on; nil for one that has ended.
   package var chains: [(lane: LaneNumber, chain: StoredChain?)]
   /// What evidence lanes' ledgers get, in order.
@@ -140,7 +147,7 @@ package struct ClosedChains: Sendable {
 }
 
 extension OpenChains.Lane {
-  fileprivate mutating func end() { (chain, first) = (nil, nil) }
+  fileprivate mutating func end() { (chain, first, linkedCount) = (nil, nil, 0) }
 
   /// Ends it, and gives no link.
   fileprivate mutating func endWithoutLink() -> [UInt8]? {

@@ -112,6 +112,8 @@ package struct StoreStatistics: Sendable, Equatable {
   package var relays: [SharingRelay] = []
   /// Why what is acknowledged may be less safe than is wanted; nil if there is no such doubt.
   package var durabilityDoubt: DurabilityDoubt?
+  /// The groups of receipts.
+  package var receipts = ReceiptTally()
 
   /// Puts the figures together.
   package init(

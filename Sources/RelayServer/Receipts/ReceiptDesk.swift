@@ -1,4 +1,5 @@
 import Cryptography
+import EventLoop
 import JSON
 import RelayCore
 import Synchronization
@@ -24,9 +25,13 @@ package final class ReceiptDesk: Sendable {
 
   private let store: any EnvelopeStore
   private let signed = Mutex<(keyID: String, groups: [Int64: SignedGroup])>(("", [:]))
+  private let signatures = Mutex(Histogram(.signatureMicroseconds))
 
   /// Serves what a store has.
   package init(_ store: any EnvelopeStore) { self.store = store }
+
+  /// How long the signatures of groups took since the start, in microseconds.
+  var signatureTimes: Histogram { signatures.withLock { $0 } }
 
   /// The latest receipt of a lane, signed with these keys; nil if there is none.
   package func receipt(
@@ -72,8 +77,7 @@ package final class ReceiptDesk: Sendable {
     guard let stored = try await store.receiptGroup(number), !stored.payload.isEmpty,
       let tree = MerkleTree(joined: stored.leaves, Self.hash)
     else { return nil }
-    let new = SignedGroup(
-      jws: keys.sign(type: "waystation-receipt+jws", payload: stored.payload), tree: tree)
+    let new = SignedGroup(jws: sign(stored.payload, keys), tree: tree)
     signed.withLock { signed in
       if signed.keyID != keys.kid || signed.groups.count >= Self.groupsMax {
         signed = (keys.kid, [:])
@@ -81,6 +85,14 @@ package final class ReceiptDesk: Sendable {
       signed.groups[number] = new
     }
     return new
+  }
+
+  private func sign(_ payload: [UInt8], _ keys: ReceiptKeys) -> String {
+    let begin = MonotonicClock.now()
+    let jws = keys.sign(type: "waystation-receipt+jws", payload: payload)
+    let tookUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
+    signatures.withLock { $0.observe(tookUs) }
+    return jws
   }
 
   /// SHA-256, as the store is to take it.

@@ -72,6 +72,7 @@ extension Writer {
       if let group = closed.group {
         try receipts.insert(group, at: time)
         state.receiptMark = group.mark
+        state.receiptTally.note(closed)
       }
       for entry in closed.entries { try laneLedger.insert(entry, at: time) }
       for (lane, chain) in closed.chains {
@@ -88,9 +89,10 @@ extension Writer {
 
   /// Forgets receipts that are kept no longer; see ``ReceiptStore``.
   func forgetReceipts(_ retention: ReceiptRetention, countMax: Int) throws(StoreError) -> Bool {
-    let areGroupsDone = try receipts.forget(
+    let groups = try receipts.forget(
       retention, after: state.receiptMark?.number ?? 0, countMax: countMax)
+    if let through = groups.through { state.receiptTally.forgot(through: through) }
     let areEntriesDone = try laneLedger.forget(retention, countMax: countMax)
-    return areGroupsDone && areEntriesDone
+    return groups.isDone && areEntriesDone
   }
 }

@@ -219,7 +219,9 @@ extension SQLiteStore {
 
   /// See ``EnvelopeStore``.
   package func statistics() -> StoreStatistics {
-    let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
+    let (ledger, trouble, receipts) = shared.figures.withLock {
+      ($0.ledger, $0.trouble, $0.receipts)
+    }
     // Known at once, also while nobody writes; the writer then says so as well.
     let displacement = displacement
     var statistics = StoreStatistics(
@@ -228,6 +230,7 @@ extension SQLiteStore {
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
     statistics.names = ledger.names
+    statistics.receipts = receipts
     return statistics
   }
 

@@ -15,6 +15,7 @@ final class StoreShared: Sendable {
     var commitCount: Int64 = 0
     var commits = CommitFigures()
     var damage = StoreDamage()
+    var receipts = ReceiptTally()
   }
 
   /// The requests that wait for the writer.

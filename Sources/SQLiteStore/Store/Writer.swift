@@ -30,6 +30,8 @@ final class Writer {
     var chains = OpenChains()
     /// The last group of receipts; nil if there is none.
     var receiptMark: ReceiptMark?
+    /// Counts of the groups of receipts.
+    var receiptTally = ReceiptTally()
     /// The clients and upstreams that the transaction paused, since they start so.
     var startedPaused: [PauseTarget] = []
     /// Lanes in which something that was parked may be put in line.
@@ -224,12 +226,14 @@ final class Writer {
     let lackOfRoom = recovery.lackOfRoom
     let logBytes = logBytes
     let damage = state.damage
+    let receipts = state.receiptTally
     shared.figures.withLock { figures in
       figures.lackOfRoom = lackOfRoom
       figures.logBytes = logBytes
       figures.ledger = ledger
       figures.trouble = trouble
       figures.damage = damage
+      figures.receipts = receipts
     }
   }
 }
@@ -246,6 +250,8 @@ extension Writer.State {
     remembersKeys = try connection.number("SELECT EXISTS (SELECT 1 FROM remembered_key)") != 0
     do throws(StoreError) {
       receiptMark = try ReceiptStatements.mark(on: connection)
+      receiptTally = ReceiptTally(
+        kept: try ReceiptStatements.kept(through: receiptMark?.number, on: connection))
     } catch {
       // Without them everything else goes on.
       guard error.kind == .corrupt else { throw error }

@@ -53,14 +53,31 @@ final class ReceiptStatements {
     try insertGroup.runBorrowing(4, Array(group.leaves.joined()))
   }
 
-  /// Deletes the oldest groups that are not kept; whether none are left to delete.
+  /// Deletes the oldest groups that are not kept.
+  ///
+  /// - Returns: Whether none are left to delete, and the last that was deleted; nil if none was.
   func forget(
     _ retention: ReceiptRetention, after last: Int64, countMax: Int
-  ) throws(StoreError) -> Bool {
+  ) throws(StoreError) -> (isDone: Bool, through: Int64?) {
     let oldest = try oldestGroups.rows(countMax) { (number: $0.int(0), at: $0.int(1)) }
-    guard let through = retention.lastForgotten(among: oldest, last: last) else { return true }
+    guard let through = retention.lastForgotten(among: oldest, last: last) else {
+      return (true, nil)
+    }
     try forgetGroups.run(through)
-    return oldest.count < countMax || oldest.last?.number != through
+    return (oldest.count < countMax || oldest.last?.number != through, through)
+  }
+
+  /// The numbers of the groups that are kept; nil if there is none.
+  ///
+  /// - Parameter last: The number of the last one; nil if there is none.
+  static func kept(
+    through last: Int64?, on connection: borrowing Connection
+  ) throws(StoreError) -> ClosedRange<Int64>? {
+    guard let last else { return nil }
+    let first = try Statement(
+      "SELECT number FROM receipt ORDER BY number LIMIT 1", on: connection
+    ).first { $0.int(0) }
+    return first.map { min(max($0, 1), last)...last }
   }
 
   /// The last group that was made; nil if there is none.

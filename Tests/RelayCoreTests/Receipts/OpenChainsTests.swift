@@ -121,6 +121,49 @@ struct OpenChainsTests {
     #expect(third.chain?.chain.last == 10 && third.chain?.chain.begin == 1)
   }
 
+  @Test("what a group covers is counted: what came, in all lanes, since a chain was last begun")
+  func covered() {
+    var chains = OpenChains()
+    var tally = ReceiptTally()
+    func close() -> ClosedChains {
+      let closed = chains.close(rules, of: [1, 2], after: nil, at: time)
+      tally.note(closed)
+      return closed
+    }
+    let other = LaneNumber(rawValue: 8)
+    chains.open(lane, name, nil, rules)
+    chains.open(other, LaneName(client: "till-1", lane: "other"), nil, rules)
+    take(1, &chains)
+    chains.pass(SequenceRange(first: 2, last: 3), in: lane)
+    take(4, &chains)
+    chains.take(1, LinkedEnvelope(serial: 9, digest: digest(1)), in: other, Self.hash) {
+      [UInt8](repeating: 9, count: 16)
+    }
+    #expect(close().coveredCount == 3)
+    // A number between that never came ends the chain, and with it what was linked before.
+    chains.open(lane, name, nil, rules)
+    take(5, &chains)
+    take(7, &chains)
+    #expect(close().coveredCount == 1)
+    chains.open(lane, name, nil, rules)
+    take(8, &chains, knows: false)
+    let none = close()
+    #expect(none.coveredCount == 0 && none.group == nil)
+    #expect(tally.madeCount == 2 && tally.coveredCount == 4 && tally.keptCount == 1)
+  }
+
+  @Test("groups that are kept are counted by the first and the last of them")
+  func kept() {
+    var tally = ReceiptTally(kept: 5...9)
+    #expect(tally.keptCount == 5 && tally.madeCount == 0)
+    tally.forgot(through: 4)
+    #expect(tally.keptCount == 5)
+    tally.forgot(through: 7)
+    #expect(tally.keptCount == 2)
+    tally.forgot(through: 9)
+    #expect(tally.keptCount == 0 && ReceiptTally().keptCount == 0)
+  }
+
   @Test("a chain that cannot go on ends, and another one begins with the next that is known")
   func ends() throws {
     let first = transact(nil) { take(1, &$0) }

@@ -93,6 +93,33 @@ struct ReceiptConformance {
     }
   }
 
+  @Test(
+    "groups, and the envelopes that they cover, are counted, and so are those that are kept",
+    arguments: StoreFactory.all)
+  func tallied(_ factory: StoreFactory) async throws {
+    try await with(factory) { bench in
+      let none = bench.store.statistics().receipts
+      #expect(none == ReceiptTally())
+      let drafts = [1, 2, 4].map { numbered(bench, $0) } + [numbered(bench, 1, lane: "m")]
+      _ = try await bench.store.append(drafts, isAtomic: false)
+      try await bench.accept(bench.draft(lane: "l"))
+      // The one that was parked is covered with the number that it waited for.
+      try await bench.accept(numbered(bench, 3))
+      for number in 5...7 as ClosedRange<Int64> { try await bench.accept(numbered(bench, number)) }
+      let tally = bench.store.statistics().receipts
+      #expect(tally.coveredCount == 8 && tally.madeCount >= 5)
+      #expect(tally.keptCount == tally.madeCount)
+      #expect(try await forget(bench, countMax: 99, groupsMax: 2))
+      #expect(bench.store.statistics().receipts.keptCount == 2)
+      #expect(bench.store.statistics().receipts.madeCount == tally.madeCount)
+      try await bench.reopen(rules: Self.rules())
+      let reopened = bench.store.statistics().receipts
+      #expect(reopened.keptCount == 2 && reopened.madeCount == 0 && reopened.coveredCount == 0)
+      try await bench.accept(numbered(bench, 8))
+      #expect(bench.store.statistics().receipts.keptCount == 3)
+    }
+  }
+
   @Test("many lanes of one transaction are under one root", arguments: StoreFactory.all)
   func group(_ factory: StoreFactory) async throws {
     try await with(factory) { bench in

@@ -40,7 +40,7 @@ struct GetMetrics {
       blockedLaneCount: snapshot.blockedLaneCount, inFlightCount: snapshot.inFlightCount,
       statistics: context.store.statistics(), files: relay.embedded?.files(),
       waitingBytes: relay.quotas.total.bytes,
-      commits: context.store.commitFigures,
+      commits: context.store.commitFigures, signatureTimes: relay.receipts.signatureTimes,
       certificateProblemCount: relay.certificateProblems().count,
       listenerKinds: metrics.listenerKinds,
       connections: metrics.connections(of: relay.front.connectionFigures),

@@ -70,7 +70,7 @@ struct MetricFamily: Sendable {
 
   /// Every family of a relay that has its store, in the order of the text.
   static let all: [MetricFamily] = [
-    relay, posts, uploads, deliveries, upstreams, store, commits, connections, requests, spans,
-    process,
+    relay, posts, uploads, deliveries, upstreams, store, commits, receipts, connections, requests,
+    spans, process,
   ].flatMap { $0 }
 }

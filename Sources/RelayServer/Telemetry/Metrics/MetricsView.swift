@@ -33,6 +33,8 @@ struct MetricsView {
   var files: StoreFiles?
   var waitingBytes: Int64
   var commits: CommitFigures
+  /// How long the signatures of groups of receipts took, in microseconds.
+  var signatureTimes: Histogram
   var certificateProblemCount: Int
   var listenerKinds: [String]
   var connections: [ListenerFigures]
