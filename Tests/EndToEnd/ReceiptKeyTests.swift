@@ -88,6 +88,82 @@ extension EndToEnd {
       #expect(later?.contains { $0["kind"] as? String == "receipt-keys-new" } == true)
     }
 
+    /// Whether the relay says that devices may not know its keys.
+    private func areNew(_ stand: Stand) async throws -> Bool {
+      let status = try await stand.relay.device().get("/status").json()
+      let needs = try #require(status["needs"] as? [[String: Any]])
+      return needs.contains { $0["kind"] as? String == "receipt-keys-new" }
+    }
+
+    @Test("that devices may not know the keys outlasts starts and rotations, until it is accepted")
+    func accepted() async throws {
+      let stand = try await Stand()
+      let posted = try await stand.relay.device().post(
+        ["path": "/x", "lane": "l", "sequence": 1, "key": "k"])
+      #expect(posted.status == 202)
+      try await stand.relay.kill()
+      let former = stand.folder.path + "/former"
+      try FileManager.default.moveItem(atPath: stand.keys, toPath: former)
+      for _ in 0..<2 {
+        try await stand.relay.start()
+        #expect(try await areNew(stand))
+        try await stand.relay.kill()
+      }
+      #expect(try await stand.run("rotate").ending == .exit(0))
+      try await stand.relay.start()
+      #expect(try await areNew(stand))
+      let listed = try await stand.run("list")
+      #expect(listed.output.contains("devices may not know these keys"), "\(listed)")
+      let accepted = try await stand.run("accept")
+      #expect(accepted.ending == .exit(0) && accepted.output.contains("SIGHUP"), "\(accepted)")
+      #expect(try await areNew(stand))
+      stand.relay.signal(SIGHUP)
+      try await stand.relay.log(holds: #""changed":"receipts""#)
+      #expect(try await !areNew(stand))
+      try await stand.relay.kill()
+      try await stand.relay.start()
+      #expect(try await !areNew(stand))
+      let again = try await stand.run("accept")
+      #expect(again.ending == .exit(0) && again.output.contains("there was no doubt"), "\(again)")
+    }
+
+    @Test("the need is over once the former folder is back in its place")
+    func putBack() async throws {
+      let stand = try await Stand()
+      _ = try await stand.relay.device().post(
+        ["path": "/x", "lane": "l", "sequence": 1, "key": "k"])
+      try await stand.relay.kill()
+      let former = stand.folder.path + "/former"
+      try FileManager.default.moveItem(atPath: stand.keys, toPath: former)
+      try await stand.relay.start()
+      #expect(try await areNew(stand))
+      try await stand.relay.kill()
+      try FileManager.default.removeItem(atPath: stand.keys)
+      try FileManager.default.moveItem(atPath: former, toPath: stand.keys)
+      try await stand.relay.start()
+      #expect(try await !areNew(stand))
+    }
+
+    @Test(
+      "another ring by a reload is new over restarts, and the former one is not, once it is back")
+    func renamed() async throws {
+      let stand = try await Stand()
+      let upstreams = ["default": Relay.quick(try TestUpstream())]
+      let other = stand.folder.path + "/other"
+      try stand.relay.configure(upstreams: upstreams, more: Stand.receipts(other))
+      stand.relay.signal(SIGHUP)
+      try await stand.relay.log(holds: #""generation":2"#)
+      #expect(try await areNew(stand))
+      try stand.relay.configure(upstreams: upstreams, more: Stand.receipts(stand.keys))
+      stand.relay.signal(SIGHUP)
+      try await stand.relay.log(holds: #""generation":3"#)
+      #expect(try await !areNew(stand))
+      try stand.relay.configure(upstreams: upstreams, more: Stand.receipts(other))
+      try await stand.relay.kill()
+      try await stand.relay.start()
+      #expect(try await areNew(stand))
+    }
+
     @Test("keys in a data folder are listed without a configuration, and its upstreams", .ofFiles)
     func unconfigured() async throws {
       let relay = try await Relay.started(

@@ -237,8 +237,12 @@ struct NeedRulesTests {
   @Test("new keys of receipts are told since they sign, with the first of them")
   func keys() throws {
     let since = Self.now.adding(milliseconds: -60_000)
-    let needs = needs { $0.newReceiptKeys = ("kid-1", since) }
+    let needs = needs { facts in
+      facts.newReceiptKeys = ("kid-1", since)
+      facts.configurationPath = "/c.json"
+    }
     let need = try #require(needs.first)
+    #expect(need.acts == [.acceptKeys(path: "/c.json")])
     #expect(need.key == Need.Key(.receiptKeysNew) && need.severity == .warning)
     #expect(need.since == since && need.cause?.hasSuffix("new first key, kid-1") == true)
   }

@@ -127,6 +127,43 @@ struct KeyFolderTests {
     #expect(try place.folder.keys()?.ring == ring)
   }
 
+  // MARK: - Unknown to devices
+
+  @Test("a ring that devices may not know says so over starts and rotations, until it is accepted")
+  func strange() throws {
+    let place = Place()
+    let made = try place.folder.takeUp(at: Self.now, isNewStrange: true).keys
+    #expect(made.strangeness == ReceiptKeys.Strangeness(since: Self.now))
+    #expect(try place.text(KeyFolder.markName) == "2026-10-30T18:00:00.123Z\n")
+    let later = Self.now.adding(milliseconds: 5000)
+    _ = try place.folder.rotate(at: later)
+    #expect(try place.folder.takeUp(at: later).keys.strangeness?.since == Self.now)
+    #expect(try place.folder.state()?.strangeSince == Self.now)
+    #expect(try place.folder.accept().strangeSince == Self.now)
+    #expect(try place.folder.keys()?.strangeness == nil)
+    #expect(!place.names.contains(KeyFolder.markName))
+    // Once more does no harm, and changes nothing.
+    let again = try place.folder.accept()
+    #expect(again.strangeSince == nil && again.ring.keys[0].id == made.kid)
+  }
+
+  @Test("a mark in which no time can be read is one all the same")
+  func unreadableMark() throws {
+    let place = Place()
+    _ = try place.folder.takeUp(at: Self.now)
+    #expect(try place.folder.state()?.strangeSince == nil)
+    try place.write(KeyFolder.markName, "")
+    let since = try place.folder.keys()?.strangeness?.since
+    #expect(since == WallTime(millisecondsSinceEpoch: 1_793_383_200_000))
+  }
+
+  @Test("where no ring was made yet there is nothing to accept")
+  func nothingToAccept() throws {
+    let place = Place()
+    #expect(throws: KeyFolderError.self) { try place.folder.accept() }
+    #expect(try place.folder.state() == nil)
+  }
+
   // MARK: - Cut off
 
   @Test(
@@ -160,15 +197,22 @@ struct KeyFolderTests {
 
   @Test("a first ring that is cut off anywhere is begun anew at the next start")
   func cutBeginning() throws {
-    let (ring, steps) = KeyFolder.beginning(with: .makeEd25519(), at: Self.now)
+    for isStrange in [false, true] { try cutBeginning(isStrange: isStrange) }
+  }
+
+  private func cutBeginning(isStrange: Bool) throws {
+    let (ring, steps) = KeyFolder.beginning(
+      with: .makeEd25519(), at: Self.now, isStrange: isStrange)
     for (index, cut) in Self.cuts(of: steps).enumerated() {
       let place = Place()
       try FileManager.default.createDirectory(
         atPath: place.path, withIntermediateDirectories: false,
         attributes: [.posixPermissions: 0o700])
       try cut(place.folder)
-      let found = try place.folder.takeUp(at: Self.now).keys
-      #expect(place.names == ["\(found.kid).pem", "ring.json"].sorted(), "cut \(index)")
+      let found = try place.folder.takeUp(at: Self.now, isNewStrange: isStrange).keys
+      let mark = isStrange ? [KeyFolder.markName] : []
+      #expect(place.names == (["\(found.kid).pem", "ring.json"] + mark).sorted(), "cut \(index)")
+      #expect((found.strangeness != nil) == isStrange, "cut \(index)")
       #expect(found.kid == ring.present.id || index < Self.cuts(of: steps).count - 1)
     }
   }

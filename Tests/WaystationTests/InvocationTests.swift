@@ -58,6 +58,9 @@ struct InvocationTests {
       (
         ["keys", "rotate", "--config", "a"], .keys(.rotate(ConfigurationSource(configPath: "a")))
       ),
+      (
+        ["keys", "accept", "--config", "a"], .keys(.accept(ConfigurationSource(configPath: "a")))
+      ),
     ])
   func help(arguments: [String], expected: Invocation) throws {
     #expect(try Invocation.parse(arguments) == expected)
@@ -90,7 +93,7 @@ struct InvocationTests {
         ["store", "mend"],
         "there is no 'store mend'; there is check, backup, rescue, salvage, move and reopen"
       ),
-      (["keys"], "name an action: list or rotate"),
+      (["keys"], "name an action: list, rotate or accept"),
       (
         ["audit-lane", "--receipts", "a", "--keys", "b", "--requests", "d"],
         "--ledger is missing: pages of GET /v1/clients/{client}/lanes/{lane}/ledger, one behind the"
@@ -106,7 +109,7 @@ struct InvocationTests {
           "--from", "0",
         ], "--from takes a number of the lane, from 1, not '0'"
       ),
-      (["keys", "make"], "there is no 'keys make'; there is list and rotate"),
+      (["keys", "make"], "there is no 'keys make'; there is list, rotate and accept"),
       (
         ["store", "move", "--from", "x"],
         "move needs --to: a data folder, the postgresql:// URL of a database, or a configuration"

@@ -20,6 +20,8 @@ package enum NeedAct: Sendable, Hashable {
   case checkConfiguration(path: String)
   /// Have the store that a configuration file names looked at.
   case tryStore(path: String)
+  /// Say that devices know the keys of receipts that a configuration file names.
+  case acceptKeys(path: String)
   /// Have the store looked at, once the relay is stopped.
   case checkStore
   /// See which clients have most waiting.

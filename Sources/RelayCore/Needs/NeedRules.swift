@@ -98,7 +98,8 @@ package struct NeedRules: Sendable {
         "receipts are signed with new keys, and devices that know the former ones trust none of"
           + " them",
         cause: "put the folder of the former keys back, or tell devices of the new first key,"
-          + " \(new.firstKid)", [])
+          + " \(new.firstKid)",
+        facts.configurationPath.map { [.acceptKeys(path: $0)] } ?? [])
     ]
   }
 

@@ -78,11 +78,13 @@ package struct KeyFolder: Sendable {
         "holds another key than \(Self.ringName) says; put the files back that belong"
           + " together")
     }
-    return ReceiptKeys(ring, key)
+    var keys = ReceiptKeys(ring, key)
+    keys.strangeness = try strangeSince(ring).map { ReceiptKeys.Strangeness(since: $0) }
+    return keys
   }
 
   /// The ring; nil if the folder is empty, or its first ring was cut off while it was made.
-  private func readRing() throws(KeyFolderError) -> KeyRing? {
+  func readRing() throws(KeyFolderError) -> KeyRing? {
     try check(path, mode: 0o700, ofRoot: 0o755)
     let file = place(of: Self.ringName)
     guard let bytes = try read(file) else {
@@ -123,7 +125,11 @@ package struct KeyFolder: Sendable {
 
   /// The keys to sign with, and whether they were made just now: in a folder that is empty or not
   /// there yet, a ring is begun.
-  func takeUp(at now: WallTime) throws(KeyFolderError) -> (keys: ReceiptKeys, isNew: Bool) {
+  ///
+  /// - Parameter isNewStrange: Whether devices know other keys than those that would be made now.
+  func takeUp(
+    at now: WallTime, isNewStrange: Bool = false
+  ) throws(KeyFolderError) -> (keys: ReceiptKeys, isNew: Bool) {
     try make()
     guard let lock = try lock() else { throw KeyFolderError(path, failed: "opened") }
     defer { withExtendedLifetime(lock) {} }
@@ -137,9 +143,11 @@ package struct KeyFolder: Sendable {
       try perform(step)
     }
     let key = SigningKey.makeEd25519()
-    let (ring, steps) = Self.beginning(with: key, at: now)
+    let (ring, steps) = Self.beginning(with: key, at: now, isStrange: isNewStrange)
     for step in steps { try perform(step) }
-    return (ReceiptKeys(ring, key), true)
+    var keys = ReceiptKeys(ring, key)
+    if isNewStrange { keys.strangeness = ReceiptKeys.Strangeness(since: now) }
+    return (keys, true)
   }
 
   /// Makes a new key, has the present one sign it, and puts it in that one's place.
@@ -155,7 +163,7 @@ package struct KeyFolder: Sendable {
     return ring
   }
 
-  private static let absence =
+  static let absence =
     "holds no keys yet: the relay makes the first one when it starts; if it has, name its"
     + " configuration by --config, or its data folder by --data"
 
@@ -229,10 +237,10 @@ package struct KeyFolder: Sendable {
 
   // MARK: - Files
 
-  private func place(of name: String) -> String { "\(path)/\(name)" }
+  func place(of name: String) -> String { "\(path)/\(name)" }
 
   /// Holds the folder's lock, which belongs to the open folder (flock(2)); nil without a folder.
-  private func lock() throws(KeyFolderError) -> Lock? {
+  func lock() throws(KeyFolderError) -> Lock? {
     let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else {
       if errno == ENOENT { return nil }
@@ -246,9 +254,9 @@ package struct KeyFolder: Sendable {
     return lock
   }
 
-  private final class Lock {
+  final class Lock {
     private let file: FileDescriptor
-    init(_ file: consuming FileDescriptor) { self.file = file }
+    fileprivate init(_ file: consuming FileDescriptor) { self.file = file }
     // Closing alone would leave it to a child that was forked and has not reached its exec yet.
     deinit { flock(file.number, LOCK_UN) }
   }
@@ -283,7 +291,7 @@ package struct KeyFolder: Sendable {
   }
 
   /// What a file holds; nil if there is none.
-  private func read(_ path: String) throws(KeyFolderError) -> [UInt8]? {
+  func read(_ path: String) throws(KeyFolderError) -> [UInt8]? {
     let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else {
       if errno == ENOENT { return nil }

@@ -17,6 +17,8 @@ enum KeyFolderStep: Equatable {
 extension KeyFolder {
   /// The file with the public parts of all keys.
   static let ringName = "ring.json"
+  /// The file that is there while devices may not know the ring: it says since when.
+  static let markName = "unknown-to-devices"
 
   /// The file of a private key.
   static func name(of key: RingKey) -> String { key.id + keyEnd }
@@ -30,7 +32,7 @@ extension KeyFolder {
   /// Whether a name is that of a file that belongs to a ring: anything else is left alone.
   static func isOwn(_ name: String) -> Bool {
     let name = name.hasSuffix(draftEnd) ? name.dropLast(draftEnd.count) : name[...]
-    guard name != ringName else { return true }
+    guard name != ringName, name != markName else { return true }
     return name.hasSuffix(keyEnd)
       && Base64URL.decode(name.dropLast(keyEnd.count))?.count == SHA256.digestBytes
   }
@@ -38,17 +40,24 @@ extension KeyFolder {
   /// The first ring, and how it is made.
   ///
   /// The ring's draft is there from the beginning: it tells a folder whose first ring was cut off
-  /// from one that has lost its ring.
+  /// from one that has lost its ring. No ring is there without its mark.
+  ///
+  /// - Parameter isStrange: Whether devices know another ring.
   static func beginning(
-    with key: SigningKey, at now: WallTime
+    with key: SigningKey, at now: WallTime, isStrange: Bool = false
   ) -> (ring: KeyRing, steps: [KeyFolderStep]) {
     let ring = KeyRing(first: publicKey(of: key), at: now)
     return (
       ring,
-      [
-        .draft(ringName), .write(name(of: ring.present), key.pem), .write(ringName, ring.jwks),
+      [.draft(ringName)] + (isStrange ? [marking(since: now)] : []) + [
+        .write(name(of: ring.present), key.pem), .write(ringName, ring.jwks),
       ]
     )
+  }
+
+  /// How it is noted that devices may not know the ring.
+  static func marking(since time: WallTime) -> KeyFolderStep {
+    .write(markName, Array("\(RFC3339.format(time))\n".utf8))
   }
 
   /// A ring with a new key, and how the folder is changed: the new private key is there before the
@@ -68,7 +77,7 @@ extension KeyFolder {
 
   /// What a change that was cut off has left in a folder, next to a ring; nil stands for no ring.
   static func leftovers(_ names: [String], beside ring: KeyRing?) -> [KeyFolderStep] {
-    let kept = Set([ringName] + (ring.map { [name(of: $0.present)] } ?? []))
+    let kept = Set([ringName] + (ring.map { [name(of: $0.present), markName] } ?? []))
     return names.filter { isOwn($0) && !kept.contains($0) }.sorted().map { .remove($0) }
   }
 

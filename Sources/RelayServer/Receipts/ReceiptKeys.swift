@@ -8,9 +8,19 @@ package struct ReceiptKeys: Sendable {
   /// The same as the relay shows them: a JSON Web Key Set.
   package let jwks: [UInt8]
   private let key: SigningKey
-  /// When the ring took the place of another one that it does not follow, as far as this process
-  /// has seen that; nil if it did not.
-  package internal(set) var isStrangeSince: WallTime?
+  /// Why devices may not know the ring; nil if they do.
+  package internal(set) var strangeness: Strangeness?
+
+  /// A ring that took the place of another one that it does not follow, until an operator has dealt
+  /// with that.
+  package struct Strangeness: Sendable, Equatable {
+    /// The moment when it took that place.
+    package var since: WallTime
+    /// Whether the folder of the ring says so as well, for the next start.
+    package var isRemembered = true
+    /// The ring that devices know, if this process has had it in use.
+    package var former: KeyRing?
+  }
 
   /// Puts both together.
   ///

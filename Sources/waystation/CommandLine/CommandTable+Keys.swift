@@ -2,12 +2,14 @@ extension CommandTable {
   static let keys = CommandSpec(
     summary: "show the keys that sign receipts, or make a new one",
     about:
-      "Show the keys that a relay signs receipts with, or put a new one in place of the present"
-      + " one.",
+      "Show the keys that a relay signs receipts with, put a new one in place of the present one,"
+      + " or note that devices know them.",
     actions: [
       ActionSpec(name: "list", summary: "show all of them, from the first to the present one"),
       ActionSpec(
         name: "rotate", summary: "make a new one, which the present one signs before it goes"),
+      ActionSpec(
+        name: "accept", summary: "note that devices know them, though they follow no former ones"),
     ],
     options: [
       configurationFile,
@@ -24,6 +26,8 @@ extension CommandTable {
         + " has signed can be verified. A running relay takes the new key up at SIGHUP, and signs"
         + " with the old one until then. Relays that share a store need the same folder: bring it"
         + " to each of them.",
+      "accept ends the need receipt-keys-new, for which the folder has the file unknown-to-devices."
+        + " A running relay takes note of it at SIGHUP.",
     ],
     exits: "0 done, 1 not.",
     examples: [

@@ -2,8 +2,8 @@ import EventLoop
 import RelayCore
 import RelayServer
 
-/// `waystation keys`: shows the keys that sign receipts, and puts a new one in place of the present
-/// one.
+/// `waystation keys`: shows the keys that sign receipts, puts a new one in place of the present
+/// one, and notes that devices know them.
 ///
 /// It works on their folder, whether a relay runs or not. Where no configuration is named, that is
 /// the usual one of the data folder, so that the keys can be shown without the relay's secrets.
@@ -11,7 +11,7 @@ enum KeysCommand {
   static func run(_ order: KeysOrder) -> ExitCode {
     let source =
       switch order {
-      case .list(let source), .rotate(let source): source
+      case .list(let source), .rotate(let source), .accept(let source): source
       }
     do throws(ConfigurationSource.Failure) {
       let variables = try source.variables(over: Environment.variables()) { sentence in
@@ -36,6 +36,7 @@ enum KeysCommand {
       switch order {
       case .list: try list(folder)
       case .rotate: try rotate(folder)
+      case .accept: try accept(folder)
       }
       return .good
     } catch {
@@ -45,13 +46,17 @@ enum KeysCommand {
   }
 
   private static func list(_ folder: KeyFolder) throws(KeyFolderError) {
-    guard let ring = try folder.ring() else {
+    guard let (ring, strangeSince) = try folder.state() else {
       return StandardStream.output.line(
         "\(folder.path) holds no keys yet: the relay makes the first one when it starts; if it has,"
           + " name its configuration by --config, or its data folder by --data")
     }
     let terminal = Terminal.current(Environment.variables())
     for line in table(of: ring).lines(on: terminal) { StandardStream.output.line(line) }
+    guard let strangeSince else { return }
+    StandardStream.output.line(
+      "since \(RFC3339.format(strangeSince)) devices may not know these keys: tell them of the"
+        + " first one, and run 'waystation keys accept'")
   }
 
   /// The table for people.
@@ -78,5 +83,16 @@ enum KeysCommand {
     StandardStream.output.line("\(former.id) has signed it, and is retired")
     StandardStream.output.line(
       "a running relay takes it up at SIGHUP, and signs with the old one until then")
+  }
+
+  private static func accept(_ folder: KeyFolder) throws(KeyFolderError) {
+    let (ring, strangeSince) = try folder.accept()
+    guard let strangeSince else {
+      return StandardStream.output.line("there was no doubt that devices know \(ring.keys[0].id)")
+    }
+    StandardStream.output.line(
+      "devices know \(ring.keys[0].id), which they might not have since"
+        + " \(RFC3339.format(strangeSince))")
+    StandardStream.output.line("a running relay takes note of it at SIGHUP")
   }
 }

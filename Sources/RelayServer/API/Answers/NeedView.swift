@@ -85,6 +85,8 @@ extension NeedAct {
       NeedCall(name: "check", command: ["check", "--config", path])
     case .tryStore(let path):
       NeedCall(name: "try-store", command: ["check", "--config", path, "--try-store"])
+    case .acceptKeys(let path):
+      NeedCall(name: "accept-keys", command: ["keys", "accept", "--config", path])
     case .checkStore: NeedCall(name: "check-store", command: ["store", "check"])
     }
   }

@@ -40,8 +40,8 @@ struct NeedGathering: Sendable {
     for (name, count) in relay.metrics.posts.quotas { facts.quotaRefusals["\(name)"] = Int(count) }
     facts.certificateProblems = relay.certificateProblems()
     facts.certificates = relay.certificateEnds
-    if let keys = relay.receiptKeys, let since = keys.isStrangeSince {
-      facts.newReceiptKeys = (keys.ring.keys[0].id, since)
+    if let keys = relay.receiptKeys, let strangeness = keys.strangeness {
+      facts.newReceiptKeys = (keys.ring.keys[0].id, strangeness.since)
     }
     facts.clockDoubt = WallClock.doubt
     let inForce = relay.inForce.withLock { $0 }
