@@ -110,7 +110,10 @@ extension EndToEnd {
       "GET /v1/clients/{client}": client(""),
       "GET /v1/clients/{client}/lanes/{lane}/receipt": client("/lanes/held/receipt"),
       "GET /v1/clients/{client}/lanes/{lane}/ledger": client("/lanes/held/ledger"),
-      "DELETE /v1/clients/{client}/envelopes": client("/envelopes"),
+      "DELETE /v1/clients/{client}/envelopes": .unknown([
+        Call(target: "/v1/clients/CLIENT/envelopes"),
+        Call(target: "/v1/clients/CLIENT/envelopes?lane=held"),
+      ]),
       "POST /v1/clients/{client}/run": .unknown([
         Call(target: "/v1/clients/CLIENT/run", body: "{}"),
         Call(target: "/v1/clients/CLIENT/run", body: #"{"ids": ["ID"]}"#),

@@ -42,6 +42,7 @@ extension EndToEnd {
         ("POST", "/v1/clients/a%2Fb/lanes/x/pause", nil, 200),
         ("POST", "/v1/upstreams/default/probe", nil, 200),
         ("DELETE", "/v1/clients/till-1/envelopes", nil, 200),
+        ("DELETE", "/v1/clients/till-1/envelopes?tag=t&lane=a", nil, 200),
       ]
       for (method, target, body, status) in steps {
         #expect(try await ask(relay.steering, method, target, body) == status, "\(target)")
@@ -63,6 +64,7 @@ extension EndToEnd {
           "pause clients/a%2Fb/lanes/x done -",
           "probe upstreams/default done -",
           "cancel clients/till-1 done 0 cancelled",
+          "cancel clients/till-1 done 0 cancelled of lane a of tag t",
         ])
       #expect(found.allSatisfy { $0["who"] as? String == "steering" })
       #expect(found.allSatisfy { $0["role"] as? String == "steer" && $0["at"] is String })

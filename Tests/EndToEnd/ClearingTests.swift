@@ -68,6 +68,51 @@ extension EndToEnd {
       #expect(again.text == #"{"cancelled":0}"#)
     }
 
+    @Test("one lane, one tag or both are forgotten in one act, and nothing beside them")
+    func parts() async throws {
+      let device = relay.device()
+      let clear = { (query: String) async throws -> String in
+        try await device.request("DELETE", "/v1/clients/device-1/envelopes\(query)").text
+      }
+      for (lane, tag) in [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("b", nil)] {
+        let fields: [String: any Sendable] = ["path": "/\(lane)\(tag ?? "")", "lane": lane]
+        _ = try await device.post(
+          fields.merging(tag.map { ["tag": $0, "hold": true] } ?? [:]) { $1 })
+      }
+      _ = try await relay.device("device-2").post(["path": "/", "lane": "a", "hold": true])
+      for nothing in ["?lane=none", "?tag=none", "?lane=none&tag=x", "?lane=c&tag=y"] {
+        #expect(try await clear(nothing) == #"{"cancelled":0}"#, "\(nothing)")
+      }
+      #expect(try await clear("?lane=b&tag=x") == #"{"cancelled":1}"#)
+      #expect(try await clear("?tag=y") == #"{"cancelled":2}"#)
+      try await relay.kill()
+      try await relay.start()
+      // The head and the one behind it are gone, so the last one of the lane is sent.
+      try await upstream.received(count: 1)
+      #expect(upstream.received.map(\.target) == ["/b"])
+      let last = try await relay.device().request(
+        "DELETE", "/v1/clients/device-1/envelopes?lane=a")
+      #expect(last.text == #"{"cancelled":1}"#)
+      #expect(try await waiting("device-2") == 1)
+    }
+
+    @Test("a lane goes on behind what was forgotten of it, and the running one finishes")
+    func goesOnBehind() async throws {
+      upstream.behave { $0.target == "/slow" ? .answer(200, delayMs: 1500) : .answer(200) }
+      let device = relay.device()
+      _ = try await device.post(["path": "/slow", "tag": "old"])
+      try await upstream.received(count: 1)
+      for number in 0..<20 {
+        _ = try await device.post(["path": "/\(number)", "tag": number % 2 == 0 ? "old" : "new"])
+      }
+      let answer = try await device.request(
+        "DELETE", "/v1/clients/device-1/envelopes?lane=default&tag=old")
+      #expect(answer.text == #"{"cancelled":10}"#)
+      try await upstream.received(count: 11)
+      let odd = stride(from: 1, to: 20, by: 2).map { "/\($0)" }
+      #expect(upstream.received.map(\.target) == ["/slow"] + odd)
+    }
+
     @Test("what is parked goes as well, and whoever waits for one of them is told")
     func parked() async throws {
       let device = relay.device()

@@ -196,6 +196,37 @@ extension EndToEnd {
       #expect(void.status == 202, "\(void)")
     }
 
+    /// What a check-in tells of ends.
+    private func endings() async throws -> [[String: Any]] {
+      let answer = try await relay.device("till-1").request(
+        "POST", "/v1/checkin", headers: ["Content-Type": "application/json"],
+        body: Device.json(["client": "till-1"]))
+      return try #require(try answer.json()["ended"] as? [[String: Any]])
+    }
+
+    @Test("what is forgotten of a lane has its end in the ledger, and a check-in tells it")
+    func forgotten() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      let held: [String: any Sendable] = ["hold": true]
+      for number in 1...2 {
+        _ = try await device.post(sale(number).merging(held) { given, _ in given })
+      }
+      _ = try await device.post(["path": "/x", "lane": "free", "hold": true])
+      #expect(try await endings().isEmpty)
+      let answer = try await device.request(
+        "DELETE", "/v1/clients/till-1/envelopes?lane=sales")
+      #expect(answer.text == #"{"cancelled":2}"#)
+      _ = try await ledger(shows: ["cancelled", "cancelled"])
+      let told = try await endings()
+      #expect(told.map { $0["key"] as? String } == ["k-1", "k-2"])
+      #expect(told.allSatisfy { $0["state"] as? String == "cancelled" })
+      #expect(try await device.get("/v1/clients/till-1").json()["waiting"] as? Int == 1)
+      let next = try await device.post(sale(3))
+      #expect(next.status == 202)
+      _ = try await ledger(shows: ["cancelled", "cancelled", "delivered"])
+    }
+
     @Test("what came stays as it is: only orders to the relay can be corrected")
     func corrected() async throws {
       try await relay.start()

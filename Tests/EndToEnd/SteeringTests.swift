@@ -59,7 +59,11 @@ extension EndToEnd {
     @Test(
       "a call that changes something refuses what it would not heed",
       arguments: [
-        ("DELETE", "/v1/clients/device-1/envelopes?lane=a", "unknown-field", "lane"),
+        ("DELETE", "/v1/clients/device-1/envelopes?state=held", "unknown-field", "state"),
+        ("DELETE", "/v1/clients/device-1/envelopes?lanes=a", "unknown-field", "lanes"),
+        ("DELETE", "/v1/clients/device-1/envelopes?lane=", "invalid-field", "lane"),
+        ("DELETE", "/v1/clients/device-1/envelopes?tag", "invalid-field", "tag"),
+        ("DELETE", "/v1/clients/device-1/envelopes?lane=a&lane=c", "invalid-field", "lane"),
         ("POST", "/v1/clients/device-1/run?lane=a", "unknown-field", "lane"),
         ("POST", "/v1/clients/device-1/pause?for=3", "unknown-field", "for"),
         ("POST", "/v1/upstreams/default/probe?force", "unknown-field", "force"),

@@ -7,7 +7,7 @@ import Testing
 @Suite("Years of outages in seconds")
 struct SimulationTests {
   /// These runs are made each time.
-  private static let fixedSeeds: [UInt64] = [3, 4, 6, 26]
+  private static let fixedSeeds: [UInt64] = [6, 8, 9, 21]
 
   /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes so many
   /// that nobody has made before; `SIMULATION_FRESH_SEED` makes one beside the others.
@@ -44,7 +44,8 @@ struct SimulationTests {
     #expect(simulation.isSharded ? simulation.shardMoveCount > 20 : simulation.runCount > 10)
     #expect(simulation.coalescedCount > 30)
     #expect(simulation.unwrittenCount > 10 && simulation.unwrittenQuarantineCount > 0)
-    #expect(simulation.clearedCount > 10 && simulation.deleted.count > 100)
+    #expect(simulation.clearedCount > 10 && simulation.partClearedCount > 3)
+    #expect(simulation.deleted.count > 100)
     #expect(simulation.batchCount > 100 && simulation.endedChangeCount > 0)
     #expect(simulation.rememberedCount > 0)
     #expect(simulation.verificationCount > 0)

@@ -180,7 +180,8 @@ struct DamagedRowTests {
       // Cancelled, and put back in line.
       let ended = try await quarantined(bench, bench.draft(client: "c"))
       var entry = try await bench.entry(ended)
-      _ = try await bench.store.cancelAll(of: entry.client, through: nil, reason: "x")
+      _ = try await bench.store.cancelAll(
+        of: BacklogSelection(entry.client), through: nil, reason: "x")
       #expect(try await bench.store.envelope(ended)?.state == .cancelled)
       #expect(try bench.files.damage.quarantined == 0)
       #expect(try await number(bench, rows) == 1)

@@ -35,15 +35,18 @@ struct GroupCommitTests {
       let parked = try await bench.accept(bench.draft(sequence: 2))
       let other = try await bench.accept(bench.draft(lane: "other"))
       let client = try await bench.entry(parked).client
-      let read = try await store.waiting(of: client, through: other.serial)
+      let read = try await store.waiting(of: BacklogSelection(client), through: other.serial)
       #expect(read == [parked.serial, other.serial])
       let first = try await bench.accept(bench.draft(sequence: 1))
       let moved = try #require(try await store.envelope(parked)?.entry.serial)
       #expect(moved > first.serial)
       // The line, read after the move, shows it as well, and not what was accepted since.
-      #expect(try await store.waiting(of: client, through: other.serial) == [other.serial, moved])
+      #expect(
+        try await store.waiting(of: BacklogSelection(client), through: other.serial) == [
+          other.serial, moved,
+        ])
       let (count, changingCount) = try await store.write("cancel") { writer throws(StoreError) in
-        try writer.cancelAll(read, of: client, reason: "so")
+        try writer.cancelAll(read, of: BacklogSelection(client), reason: "so")
       }
       #expect(count == 2 && changingCount == 0)
       let told = try #require(bench.observer.state.withLock { $0.cleared.first })
@@ -51,6 +54,27 @@ struct GroupCommitTests {
       #expect(told.items.allSatisfy { !$0.isParked && told.contains($0.serial) })
       #expect(try await store.envelope(parked)?.state == .cancelled)
       #expect(try await store.line(after: 0, countMax: 9).entries.map(\.serial) == [first.serial])
+    }
+  }
+
+  @Test("what has lost its tag while a backlog is being cancelled is left alone")
+  func clearingWhatChanges() async throws {
+    try await Bench.with { bench in
+      let store = try #require(bench.store as? SQLiteStore)
+      let ids = [try await bench.accept(bench.draft()), try await bench.accept(bench.draft())]
+      let entry = try await bench.entry(ids[0])
+      let selection = BacklogSelection(entry.client, tag: "t")
+      let read = try await store.waiting(of: selection, through: ids[1].serial)
+      #expect(read == ids.map(\.serial))
+      let content = try #require(try await store.envelope(ids[0])).draft.content
+      try await bench.record(
+        ids[0], .edit(EnvelopeEdit(content: content, tag: nil, entry: entry, notBefore: nil)))
+      let (count, _) = try await store.write("cancel") { writer throws(StoreError) in
+        try writer.cancelAll(read, of: selection, reason: "so")
+      }
+      #expect(count == 1)
+      let waiting = try await store.line(after: 0, countMax: 9).entries.map(\.serial)
+      #expect(waiting == [ids[0].serial])
     }
   }
 

@@ -190,7 +190,7 @@ def settles_many(trial):
 
 
 def pauses_and_probes(trial):
-    """an upstream is resumed, probed and tried, a lane paused, and all that waits of a client forgotten"""
+    """an upstream is resumed, probed and tried, a lane paused, and what waits of a client or in a lane forgotten"""
     browser, relay = trial.browser, trial.relay
     browser.go("")
     browser.press("Resume", "#needs")
@@ -214,6 +214,16 @@ def pauses_and_probes(trial):
     browser.press("Cancel 13 envelopes", "#ask")
     browser.says("#said", "13 envelopes cancelled.")
     assert relay.call("GET", "/v1/clients/pump-1")[1]["waiting"] == 0
+    browser.key("ESCAPE")
+    for lane in ("one", "two"):
+        relay.post(client="lander-1", lane=lane, path="/x", hold=True)
+    browser.go("/client/lander-1")
+    browser.says("#panel-body", "2 lanes")
+    browser.press("Forget", "#panel .card")
+    browser.press("Cancel 1 envelope", "#ask")
+    browser.says("#said", "1 envelope cancelled.")
+    lanes = relay.call("GET", "/v1/clients/lander-1")[1]["lanes"]
+    assert {lane["name"]: lane["waiting"] for lane in lanes} == {"one": 0, "two": 1}, lanes
     browser.key("ESCAPE")
 
 

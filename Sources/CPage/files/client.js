@@ -71,6 +71,7 @@ function laneCard(client, lane) {
       ended && [h("dt", null, "Ended"), h("dd", null, ended)]),
     h("div", { class: "acts" },
       lane.waiting > 0 && lane.state !== "blocked" && control({ name: "runLane", ...about }),
+      lane.waiting > 0 && control({ name: "cancelLane", ...about }),
       control({ name: lane.paused ? "resumeLane" : "pauseLane", ...about }),
       h("a", { class: "button", href: findLink({ client, lane: lane.name }) }, "Envelopes")));
 }

@@ -90,6 +90,8 @@ const ofLane = pausing("lane",
 const runWords = (_, { matched, skipped }) => `${many(matched, "envelope")} to be tried;`
   + ` ${many(skipped.length, "other")} left as they are.`;
 
+const cancelledWords = (_, { cancelled }) => `${many(cancelled, "envelope")} cancelled.`;
+
 /** The acts by name. Those with a `link` lead somewhere; those without a `title` ask nothing. */
 const acts = {
   story: { words: "See what happened", link: ({ id }) => storyLink(id) },
@@ -183,7 +185,17 @@ const acts = {
     text: ({ client }) =>
       `All that waits of ${client}, in every lane, ends as cancelled and is not sent.`,
     run: ({ client }) => call("DELETE", path("v1/clients", client, "envelopes")),
-    done: (_, { cancelled }) => `${many(cancelled, "envelope")} cancelled.`,
+    done: cancelledWords,
+  },
+  cancelLane: {
+    words: "Forget", isDangerous: true,
+    title: ({ waiting }) => `Cancel ${many(waiting, "envelope")}?`,
+    yes: ({ waiting }) => `Cancel ${many(waiting, "envelope")}`,
+    text: ({ client, lane }) =>
+      `All that waits in lane ${lane} of ${client} ends as cancelled and is not sent.`,
+    run: ({ client, lane }) =>
+      call("DELETE", `${path("v1/clients", client, "envelopes")}?${new URLSearchParams({ lane })}`),
+    done: cancelledWords,
   },
 };
 

@@ -35,10 +35,10 @@ extension PostgresStore {
 
   /// See ``EnvelopeStore``.
   package func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport {
     try await write { writer throws(StoreError) in
-      try writer.cancelAll(of: client, through: serial, reason: reason)
+      try writer.cancelAll(of: selection, through: serial, reason: reason)
     }
   }
 

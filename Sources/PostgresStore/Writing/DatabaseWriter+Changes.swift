@@ -74,15 +74,16 @@ extension DatabaseWriter {
     }
   }
 
-  /// Cancels what waits of a client.
+  /// Cancels what waits of a client, as far as it is selected.
   ///
   /// - Parameter serial: The number up to which; nil for all that was accepted before the call.
   func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) throws(StoreError) -> ClearingReport {
+    let client = selection.client
     let through = serial ?? given.lastSerial
     var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
-    let items = try backlog(of: client, through: through)
+    let items = try backlog(of: selection, through: through)
     guard !items.isEmpty else { return report }
     let (backlog, changingCount) = ChangeRules.clearing(
       of: client, items, besides: observer.reserveAll(of: client))
@@ -120,17 +121,26 @@ extension DatabaseWriter {
     if case .end = plan.line { numberEnding(of: plan.client) } else { nil }
   }
 
-  /// What waits of a client and was accepted under a number up to this one.
+  /// What of a client's backlog is selected, and was accepted under a number up to this one.
   private func backlog(
-    of client: ClientNumber, through serial: Serial
+    of selection: BacklogSelection, through serial: Serial
   ) throws(StoreError) -> [ClearedBacklog.Item] {
     let rows = try read([
       PostgresCommand(
         """
         SELECT line.serial, line.lane, line.upstream, line.standing, line.accepted_at
         FROM line LEFT JOIN moved ON moved.new = line.serial
-        WHERE line.client = $1 AND coalesce(moved.old, line.serial) <= $2 ORDER BY line.serial
-        """, [.int64(client.rawValue), .int64(serial)])
+        WHERE line.client = $1 AND coalesce(moved.old, line.serial) <= $2
+          AND ($3::text IS NULL
+            OR line.lane = (SELECT number FROM lane WHERE client = $1 AND name = $3))
+          AND ($4::text IS NULL
+            OR (SELECT tag FROM envelope WHERE envelope.serial = line.serial) = $4)
+        ORDER BY line.serial
+        """,
+        [
+          .int64(selection.client.rawValue), .int64(serial), .text(selection.lane),
+          .text(selection.tag),
+        ])
     ])[0]
     var items: [ClearedBacklog.Item] = []
     for row in 0..<rows.count {

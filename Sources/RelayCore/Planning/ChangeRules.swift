@@ -82,11 +82,11 @@ package enum ChangeRules {
 
   // MARK: - A client's backlog
 
-  /// Decides which of a client's waiting envelopes are cancelled when all are to be.
+  /// Decides which of a client's waiting envelopes are cancelled together.
   ///
   /// - Parameters:
-  ///   - items: The envelopes, in any order: those that moved since the line was read are behind
-  ///     all others.
+  ///   - items: Those that were selected, in any order: those that moved since the line was read
+  ///     are behind all others.
   ///   - spared: The envelopes that the scheduler wants left alone.
   /// - Returns: The cancelled ones, and how many are left alone since they are changing.
   package static func clearing(

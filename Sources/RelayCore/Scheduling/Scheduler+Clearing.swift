@@ -1,11 +1,11 @@
-// Cancelling everything that waits of a client in one commit, however much it is. Meanwhile none of
-// it begins.
+// Cancelling what waits of a client in one commit, all of it or a part, however much it is.
+// Meanwhile nothing of the client begins.
 extension Scheduler {
-  /// Prepares for the store to cancel everything that waits of a client.
+  /// Prepares for the store to cancel what waits of a client.
   ///
-  /// From now on no attempt of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)``
-  /// reports the result. An attempt whose announcement is still on its way to the disk has not
-  /// begun, and does not begin before that either.
+  /// From now on no attempt of the client begins, until ``cleared(_:now:)`` or
+  /// ``clearingFailed(of:now:)`` reports the result. An attempt whose announcement is still on its
+  /// way to the disk has not begun, and does not begin before that either.
   ///
   /// - Returns: The envelopes that must be left alone.
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {

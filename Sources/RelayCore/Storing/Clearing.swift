@@ -1,3 +1,22 @@
+/// What of a client's waiting envelopes is to be cancelled together.
+///
+/// A lane that is not known, and a tag that nothing has, select nothing.
+package struct BacklogSelection: Sendable, Equatable {
+  /// The client.
+  package var client: ClientNumber
+  /// The name of the lane that they wait in; nil for any.
+  package var lane: String?
+  /// The tag that they have; nil for any, and for none.
+  package var tag: String?
+
+  /// Selects everything that waits of a client, or what of it is in this lane and has this tag.
+  package init(_ client: ClientNumber, lane: String? = nil, tag: String? = nil) {
+    self.client = client
+    self.lane = lane
+    self.tag = tag
+  }
+}
+
 /// The envelopes of one client's backlog that were cancelled in one commit.
 package struct ClearedBacklog: Sendable, Equatable {
   /// A cancelled envelope.
@@ -53,7 +72,7 @@ package struct ClearedBacklog: Sendable, Equatable {
   }
 }
 
-/// The envelopes that are left alone when everything that waits of a client is cancelled.
+/// The envelopes that are left alone when a client's backlog, or a part of it, is cancelled.
 package struct SparedEnvelopes: Sendable, Equatable {
   /// Envelopes that are being attempted.
   package var inFlight: Set<Serial>

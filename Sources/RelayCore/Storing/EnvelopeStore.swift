@@ -57,7 +57,8 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
     _ entry: LineEntry, reason: String
   ) async throws(StoreError) -> Bool
 
-  /// Cancels everything that waits of a client, in one commit, except what is being delivered.
+  /// Cancels everything that waits of a client, or a part of it, in one commit, except what is
+  /// being delivered.
   ///
   /// Envelopes that are accepted or changed meanwhile are left alone.
   ///
@@ -66,7 +67,7 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   ///     call.
   /// - Throws: ``StoreError`` if nothing was cancelled.
   func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport
 
   /// Reads the line from its beginning, or after `serial`: the waiting envelopes, in order of

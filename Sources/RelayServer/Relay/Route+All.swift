@@ -111,9 +111,10 @@ extension Route {
         try await GetClient($2).respond($1)
       },
       Route(
-        .delete, "/v1/clients/{client}/envelopes", on: .both, for: .handingOver, takes: .nothing,
+        .delete, "/v1/clients/{client}/envelopes", on: .both, for: .handingOver,
+        takes: .only(CancelClient.parameters, hasBody: false),
         act: AuditedAct("cancel", "clients/{client}")
-      ) { try await CancelClient($2).respond($1) },
+      ) { try await CancelClient($2).respond(to: $0, $1) },
       Route(
         .post, "/v1/clients/{client}/run", on: .both, for: .handingOver,
         takes: .only(["wait"], hasBody: true),

@@ -2,24 +2,28 @@ import RelayCore
 import SQLite
 import Synchronization
 
-// Cancelling everything that waits of a client, in one transaction.
+// Cancelling what waits of a client, all of it or a part, in one transaction.
 extension Writer {
-  /// Cancels those of these envelopes that still wait, except those that the observer wants left
-  /// alone.
+  /// Cancels those of these envelopes that still wait, and are still selected, except those that
+  /// the observer wants left alone.
   ///
   /// A reader has looked them up: the thread on which every acceptance waits should not walk along
   /// the line.
   func cancelAll(
-    _ serials: [Serial], of client: ClientNumber, reason: String
+    _ serials: [Serial], of selection: BacklogSelection, reason: String
   ) throws(StoreError) -> (count: Int, changingCount: Int) {
     guard let observer else { preconditionFailure(Self.unstarted) }
+    let client = selection.client
     reservations.clients.insert(client)
     // The observer can only speak of what it was told of.
     shared.sync.awaitTold()
     let spared = observer.reserveAll(of: client)
     var items: [ClearedBacklog.Item] = []
     for serial in serials {
-      if let item = try waitingItem(serial) { items.append(item) }
+      guard let item = try waitingItem(serial) else { continue }
+      // Who looked it up may have seen another tag.
+      if let tag = selection.tag, try self.tag(of: item.serial) != tag { continue }
+      items.append(item)
     }
     let (backlog, changingCount) = ChangeRules.clearing(of: client, items, besides: spared)
     for item in backlog.items { try cancel(item, reason: reason) }
@@ -53,6 +57,11 @@ extension Writer {
     return try place(of: present)
   }
 
+  /// The tag of an envelope; nil if it has none.
+  private func tag(of serial: Serial) throws(StoreError) -> String? {
+    try sql.tag.first(serial) { $0.text(0) }.flatMap(\.self)
+  }
+
   private func place(of serial: Serial) throws(StoreError) -> ClearedBacklog.Item? {
     try sql.lineRouting.first(serial) { row throws(StoreError) in
       ClearedBacklog.Item(
@@ -63,13 +72,18 @@ extension Writer {
 }
 
 extension Reader {
-  /// A page of the line, of which only one client's envelopes that were accepted up to a number are
+  /// A page of the line, of which only selected envelopes that were accepted up to a number are
   /// returned, wherever they have moved since.
   func waiting(
-    of client: ClientNumber, through end: Serial, after serial: Serial, countMax: Int
+    of selection: BacklogSelection, through end: Serial, after serial: Serial, countMax: Int
   ) throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) {
     try snapshot {
       () throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) in
+      var lane: LaneNumber?
+      if let name = selection.lane {
+        lane = try listing.findLane.first(selection.client, name) { $0.lane(0) }
+        guard lane != nil else { return ([], serial, false) }
+      }
       var serials: [Serial] = []
       var last = serial
       var count = 0
@@ -77,11 +91,27 @@ extension Reader {
       while try sql.lineOfClients.step() {
         last = sql.lineOfClients.int(0)
         count += 1
-        guard sql.lineOfClients.client(1) == client else { continue }
+        guard sql.lineOfClients.client(1) == selection.client,
+          lane == nil || lane == sql.lineOfClients.lane(2),
+          try isTagged(last, selection.tag)
+        else { continue }
         let accepted = last <= end ? last : try acceptedNumber(of: last)
         if accepted <= end { serials.append(last) }
       }
       return (serials, last, count == countMax)
+    }
+  }
+
+  /// Whether an envelope has a tag; one that cannot be read is not known to have any.
+  ///
+  /// - Parameter tag: The tag; nil for any, and for none.
+  private func isTagged(_ serial: Serial, _ tag: String?) throws(StoreError) -> Bool {
+    guard let tag else { return true }
+    do throws(StoreError) {
+      return try listing.leading.first(serial) { $0.text(3) }.flatMap(\.self) == tag
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return false
     }
   }
 
@@ -97,26 +127,26 @@ extension Reader {
 extension SQLiteStore {
   /// See ``EnvelopeStore``.
   package func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport {
     let through = serial ?? shared.figures.withLock { $0.ledger.lastSerial }
-    let serials = try await waiting(of: client, through: through)
+    let serials = try await waiting(of: selection, through: through)
     var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
     guard !serials.isEmpty else { return report }
     (report.count, report.changingCount) = try await write("cancel what waits of a client") {
       writer throws(StoreError) in
-      try writer.cancelAll(serials, of: client, reason: reason)
+      try writer.cancelAll(serials, of: selection, reason: reason)
     }
     return report
   }
 
-  /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
-  /// that others read in between.
+  /// The numbers of all that is selected and was accepted up to a number, step by step, so that
+  /// others read in between.
   ///
   /// Parked envelopes may be placed behind that number at any moment, so the line is read to its
   /// end.
   func waiting(
-    of client: ClientNumber, through end: Serial
+    of selection: BacklogSelection, through end: Serial
   ) async throws(StoreError) -> [Serial] {
     var serials: [Serial] = []
     var after: Serial = 0
@@ -124,7 +154,7 @@ extension SQLiteStore {
       let from = after
       let step = try await read { reader throws(StoreError) in
         try reader.waiting(
-          of: client, through: end, after: from, countMax: StoreTuning.clearingLooksPerStep)
+          of: selection, through: end, after: from, countMax: StoreTuning.clearingLooksPerStep)
       }
       serials += step.serials
       guard step.hasMore else { return serials }

@@ -118,7 +118,8 @@ final class ReaderStatements {
       client, accepted_at FROM line WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
       """, on: connection)
     lineOfClients = try Statement(
-      "SELECT serial, client FROM line WHERE serial > ? ORDER BY serial LIMIT ?", on: connection)
+      "SELECT serial, client, lane FROM line WHERE serial > ? ORDER BY serial LIMIT ?",
+      on: connection)
     lastSerial = try Statement(
       "SELECT last_serial FROM ledger WHERE number = 1", on: connection)
     load = try Statement(

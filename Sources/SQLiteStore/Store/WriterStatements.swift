@@ -44,6 +44,7 @@ final class WriterStatements {
   let coalescing: CoalescingStatements
   let names: NameStatements
   let lineRouting: Statement
+  let tag: Statement
 
   let insertPause: Statement
   let deletePause: Statement
@@ -182,6 +183,7 @@ final class WriterStatements {
     names = try NameStatements(on: connection)
     lineRouting = try Statement(
       "SELECT lane, upstream, standing, accepted_at FROM line WHERE serial = ?", on: connection)
+    tag = try Statement("SELECT tag FROM envelope WHERE serial = ?", on: connection)
 
     insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
     markStartPaused = try Statement(

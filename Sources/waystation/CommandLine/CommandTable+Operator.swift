@@ -117,11 +117,19 @@ extension CommandTable {
       ActionSpec(name: "pause", summary: "send nothing from it", operand: client),
       ActionSpec(name: "resume", summary: "send again", operand: client),
       ActionSpec(
-        name: "forget", summary: "cancel all of its envelopes that wait, in every lane",
-        operand: client, options: [yes]),
+        name: "forget",
+        summary: "cancel all of its envelopes that wait, in every lane, or a part of them",
+        operand: client,
+        options: [
+          .name("--lane", .laneNames, "only what waits in this lane"),
+          .text("--tag", "TAG", "only what has this tag"), yes,
+        ]),
     ],
     options: relay + [json], exits: exits,
-    examples: ["waystation clients list --search truck-", "waystation clients show truck-7"])
+    examples: [
+      "waystation clients list --search truck-", "waystation clients show truck-7",
+      "waystation clients forget truck-7 --lane photos",
+    ])
 
   static let lanes = CommandSpec(
     summary: "list lanes, or pause and resume one",

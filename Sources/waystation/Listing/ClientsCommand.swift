@@ -54,13 +54,13 @@ struct ClientsCommand {
 
   private func forget(_ name: String, _ path: String) throws(OperatorFailure) -> ExitCode {
     let shown = SafeText.line(name)
-    let waiting = try relay.object("GET", path).number("waiting")
-    let count = HumanText.numbered(waiting, "envelope")
-    guard try context.mayDo("cancel all of client \(shown) that waits (\(count))") else {
+    let client = try relay.object("GET", path)
+    guard try context.mayDo("cancel all of client \(shown) that waits\(part(of: client))") else {
       context.note("nothing was done")
       return .failed
     }
-    let answer = try relay.object("DELETE", "\(path)/envelopes")
+    let part = context.query([("--lane", "lane"), ("--tag", "tag")])
+    let answer = try relay.object("DELETE", "\(path)/envelopes\(part)")
     if context.isJSON {
       context.say(answer.line)
     } else {
@@ -68,6 +68,22 @@ struct ClientsCommand {
         "client \(shown): \(HumanText.numbered(answer.number("cancelled"), "envelope")) cancelled")
     }
     return .good
+  }
+
+  /// What is to be forgotten of a client, in words that follow "that waits".
+  ///
+  /// How many have a tag is not known before.
+  private func part(of client: JSONObject) -> String {
+    let lane = context.options.text("--lane")
+    let place = lane.map { " in lane \(SafeText.line($0))" } ?? ""
+    if let tag = context.options.text("--tag") {
+      return "\(place) with the tag \(SafeText.line(tag))"
+    }
+    let lanes = client.objects("lanes")
+    let waiting =
+      lane.map { lane in lanes.first { $0.text("name") == lane }?.number("waiting") ?? 0 }
+      ?? client.number("waiting")
+    return "\(place) (\(HumanText.numbered(waiting, "envelope")))"
   }
 
   private func show(_ client: JSONObject) {

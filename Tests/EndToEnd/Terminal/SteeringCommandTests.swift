@@ -85,6 +85,12 @@ extension EndToEnd {
       for lane in ["a", "b", "b"] {
         _ = try await OperatorCommands.send(relay, "--path", "/", "--lane", lane, "--hold")
       }
+      let part = try await relay.command("clients", "forget", "c-1", "--lane", "a")
+      #expect(part.errors.contains("cancel all of client c-1 that waits in lane a (1 envelope)"))
+      let tag = try await relay.command("clients", "forget", "c-1", "--lane", "b", "--tag", "t")
+      #expect(tag.errors.contains("client c-1 that waits in lane b with the tag t; give --yes"))
+      let none = try await relay.command("clients", "forget", "c-1", "--tag", "t", "--yes")
+      #expect(none.output == "client c-1: 0 envelopes cancelled\n", "\(none)")
       let asked = try await relay.command("clients", "forget", "c-1")
       #expect(asked.ending == .exit(2) && asked.errors.contains("--yes"), "\(asked)")
       #expect(asked.errors.contains("cancel all of client c-1 that waits (3 envelopes)"))

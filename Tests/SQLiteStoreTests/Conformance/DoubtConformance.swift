@@ -85,7 +85,8 @@ struct DoubtConformance {
       }
       try await bench.record(id, .end(.expired, reason: "late"))
       let client = try await bench.entry(other).client
-      _ = try await bench.planned.cancelAll(of: client, through: nil, reason: "enough")
+      _ = try await bench.planned.cancelAll(
+        of: BacklogSelection(client), through: nil, reason: "enough")
       try await bench.reopen()
       for id in [id, other] {
         let ended = try #require(try await bench.planned.envelope(id))

@@ -131,7 +131,10 @@ struct SameEventsConformance {
     case 1: try await bench.store.setPaused(isPaused, .upstream("u1")) { _ in }
     case 2:
       guard let record = try await bench.store.client(client) else { return }
-      _ = try await bench.store.cancelAll(of: record.number, through: nil, reason: "all of it")
+      let part = BacklogSelection(
+        record.number, lane: ["numbered", nil].randomElement(using: &random) ?? nil,
+        tag: ["t", nil].randomElement(using: &random) ?? nil)
+      _ = try await bench.store.cancelAll(of: part, through: nil, reason: "all of it")
     default:
       let lanes = try await bench.store.client(client)?.lanes ?? []
       guard let lane = lanes.first(where: { $0.name == "numbered" }) else { return }

@@ -136,17 +136,17 @@ package final class ModelStore: PlannedStore {
 
   /// See ``EnvelopeStore``.
   package func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport {
     guard let observer = observer.withLock({ $0 }) else { preconditionFailure("not started") }
     return try transact { tables, commit throws(StoreError) in
       let through = serial ?? tables.given.lastSerial
       var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
-      let items = tables.backlog(of: client, through: through)
+      let items = tables.backlog(of: selection, through: through)
       guard !items.isEmpty else { return report }
       (report.count, report.changingCount) = try tables.cancel(
-        items, of: client, besides: observer.reserveAll(of: client), reason: reason,
-        at: self.clock(), in: &commit)
+        items, of: selection.client, besides: observer.reserveAll(of: selection.client),
+        reason: reason, at: self.clock(), in: &commit)
       return report
     }.0
   }

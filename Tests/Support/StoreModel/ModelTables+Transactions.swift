@@ -150,9 +150,17 @@ extension ModelTables {
     }
   }
 
-  /// What waits of a client and was accepted under a number up to this one.
-  func backlog(of client: ClientNumber, through serial: Serial) -> [ClearedBacklog.Item] {
-    line.filter { $0.client == client && envelopes[$0.serial]?.id.serial ?? 0 <= serial }.map {
+  /// What of a client's backlog is selected, and was accepted under a number up to this one.
+  func backlog(
+    of selection: BacklogSelection, through serial: Serial
+  ) -> [ClearedBacklog.Item] {
+    line.filter { entry in
+      guard entry.client == selection.client, let envelope = envelopes[entry.serial],
+        envelope.id.serial <= serial
+      else { return false }
+      return (selection.lane ?? envelope.draft.lane) == envelope.draft.lane
+        && (selection.tag == nil || selection.tag == envelope.draft.tag)
+    }.map {
       ClearedBacklog.Item(
         serial: $0.serial, lane: $0.lane, upstream: $0.upstream,
         parkedSince: $0.standing == .parked ? $0.acceptedAt : nil)

@@ -15,7 +15,7 @@ package protocol PlannedStore: Sendable {
   func correctEnded(_ edit: EnvelopeEdit) async throws(StoreError) -> Bool
   func cancelEnded(_ entry: LineEntry, reason: String) async throws(StoreError) -> Bool
   func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
+    of selection: BacklogSelection, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport
   func line(after serial: Serial, countMax: Int) async throws(StoreError) -> LinePage
   func line(before serial: Serial, countMax: Int) async throws(StoreError) -> LinePage

@@ -56,7 +56,7 @@ extension EnvelopeLog: CommitListener {
       backlog.items.map { item in
         EnvelopeLog.Line(
           .serial(item.serial), .debug, "envelope ended", ("state", "cancelled"),
-          ("reason", "all that waited of its client was cancelled"))
+          ("reason", "it was cancelled with others of its client"))
       })
   }
 

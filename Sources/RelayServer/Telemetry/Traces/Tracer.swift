@@ -211,7 +211,7 @@ package final class Tracer: Sendable {
   }
 
   private func cleared(_ backlog: ClearedBacklog, at now: WallTime) {
-    let reason = "all that waited of its client was cancelled"
+    let reason = "it was cancelled with others of its client"
     lookUp(
       backlog.items.prefix(Self.lookUpsMax).map {
         UnknownEnd(serial: $0.serial, state: .cancelled, reason: reason, at: now)

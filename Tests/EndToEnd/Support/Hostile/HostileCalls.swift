@@ -40,7 +40,10 @@ enum HostileCalls {
         422, "invalid-field", "wait twice", Wire.request("GET /v1/envelopes/\(id)?wait=1&wait=0")),
       .answered(
         422, "unknown-field", "a parameter that a change does not take",
-        Wire.request("DELETE /v1/clients/hostile/envelopes?lane=x")),
+        Wire.request("DELETE /v1/clients/hostile/envelopes?state=x")),
+      .answered(
+        422, "invalid-field", "a lane that cannot be",
+        Wire.request("DELETE /v1/clients/hostile/envelopes?lane=%00")),
     ]
 
   private static let events: [HostileRow] =

@@ -2,9 +2,9 @@ import RelayCore
 
 @testable import StoreModel
 
-// Somebody forgets all that waits of a client. Between the question what is to be left alone and
-// the commit, or its failure, anything else may happen. What has ended is forgotten some time
-// later.
+// Somebody forgets all that waits of a client, or what of it is in one lane or has a tag. Between
+// the question what is to be left alone and the commit, or its failure, anything else may happen.
+// What has ended is forgotten some time later.
 extension Simulation {
   mutating func beginClearing() {
     // A store has one transaction at a time.
@@ -23,22 +23,33 @@ extension Simulation {
       Scheduled(
         life: life,
         event: .commitClearing(
-          client, through: store.given.lastSerial, spared, isRolledBack: chance(1, in: 4))),
+          part(of: client), through: store.given.lastSerial, spared, isRolledBack: chance(1, in: 4))
+      ),
       at: commitTime())
   }
 
+  /// What somebody selects of a client's backlog.
+  private mutating func part(of client: ClientNumber) -> BacklogSelection {
+    let lanes = store.lanes.values.filter { $0.client == client }.map(\.name.lane).sorted()
+    return BacklogSelection(
+      client, lane: chance(1, in: 3) ? lanes.randomElement(using: &random) : nil,
+      tag: chance(1, in: 3) ? Self.tag : nil)
+  }
+
   mutating func clear(
-    _ client: ClientNumber, through serial: Serial, besides spared: SparedEnvelopes,
+    _ selection: BacklogSelection, through serial: Serial, besides spared: SparedEnvelopes,
     isRolledBack: Bool
   ) {
+    let client = selection.client
     clearing.remove(client)
     guard !isRolledBack else { return scheduler.clearingFailed(of: client, now: clock) }
     let now = clock.wall
     transact { (store, commit) throws(StoreError) in
-      let items = store.backlog(of: client, through: serial)
+      let items = store.backlog(of: selection, through: serial)
       _ = try store.cancel(
         items, of: client, besides: spared, reason: "cleared", at: now, in: &commit)
     }
+    if selection != BacklogSelection(client) { partClearedCount += 1 }
   }
 
   /// Somebody who has posted.

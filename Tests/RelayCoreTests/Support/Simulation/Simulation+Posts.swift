@@ -63,6 +63,9 @@ extension Simulation {
     devices[index].voided.insert(key)
   }
 
+  /// What some posts are tagged with.
+  static let tag = "t"
+
   private static func content(of key: Int, _ device: Int) -> Int { device * 1_000_003 + key }
 
   private static func lane(of content: Int, _ device: Int) -> Int {
@@ -89,7 +92,7 @@ extension Simulation {
     var draft = EnvelopeDraft(
       client: "\(index)", lane: "\(lane)", upstream: Self.upstreamName(lane % Self.upstreamCount),
       content: Self.content(content), key: "\(key)", fingerprint: Self.bytes(of: content),
-      sequence: number, tag: nil, hold: content % 41 == 0,
+      sequence: number, tag: content % 5 == 0 ? Self.tag : nil, hold: content % 41 == 0,
       notBefore: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil,
       expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
       onFailure: index % 8 == 7 ? .block : .skip, references: false,

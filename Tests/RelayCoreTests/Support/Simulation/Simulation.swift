@@ -13,7 +13,7 @@ struct Simulation {
     case commitRecord(Transition)
     case commitFlow(LaneNumber)
     case commitClearing(
-      ClientNumber, through: Serial, SparedEnvelopes, isRolledBack: Bool)
+      BacklogSelection, through: Serial, SparedEnvelopes, isRolledBack: Bool)
     case attemptEnds(AttemptReport)
     case batchEnds([AttemptReport], BatchAnswerSubject)
     case lineRead(question: Int)
@@ -55,6 +55,8 @@ struct Simulation {
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
   var clearedCount = 0
+  /// How often a part of what waited was cancelled, and not all of it.
+  var partClearedCount = 0
   /// What had ended and was kept long enough.
   var deleted: Set<EnvelopeID> = []
   var batchCount = 0
@@ -212,8 +214,8 @@ struct Simulation {
         try store.record([transition], in: &commit)
       }
     case .commitFlow(let lane): flow(lane)
-    case .commitClearing(let client, let serial, let spared, let isRolledBack):
-      clear(client, through: serial, besides: spared, isRolledBack: isRolledBack)
+    case .commitClearing(let selection, let serial, let spared, let isRolledBack):
+      clear(selection, through: serial, besides: spared, isRolledBack: isRolledBack)
     case .attemptEnds(let report):
       inFlight.remove(report.serial)
       scheduler.attemptEnded(report, now: clock)
