@@ -37,13 +37,14 @@ extension Conversation {
   }
 
   /// The body of a request.
-  package enum Content: Equatable, Sendable {
+  package enum Content: Sendable {
     /// No body, and no word of one.
     case none
     /// These bytes; if there are none, the request says so.
     case bytes([UInt8])
-    /// A stretch of a file, which is read while it is sent.
-    case file(path: String, offset: Int64, count: Int64)
+    /// So many bytes, which are read while they are sent: those from a place on, as many as there
+    /// are at a time, or nil if the request must not go on.
+    case pieces(count: Int64, @Sendable (_ place: Int64) -> [UInt8]?)
   }
 
   /// How far a request has come, in bytes of bodies.

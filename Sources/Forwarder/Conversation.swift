@@ -265,11 +265,10 @@ package final class Conversation {
   }
 
   private func take(_ content: Content) throws(Failure) {
-    do throws(SystemError) {
-      body = try OutgoingBody(content)
-    } catch {
-      throw Failure(reason: "its body cannot be read: \(error)", mayPass: false)
+    guard let content = OutgoingBody(content) else {
+      throw Failure(reason: "its body cannot be read", mayPass: false)
     }
+    body = content
   }
 
   /// Sets URL and header lines for the length of a request.
@@ -313,13 +312,11 @@ package final class Conversation {
     easy.set(CURLOPT_NOBODY, 0)
     easy.set(CURLOPT_POSTFIELDS, pointer: body.memory)
     easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body.byteCount)
-    if call.body != .none {
-      // Without POSTFIELDS the body comes from the read callback.
-      easy.set(CURLOPT_POST, 1)
-    } else if call.method == "HEAD" {
-      easy.set(CURLOPT_NOBODY, 1)
-    } else {
-      easy.set(CURLOPT_HTTPGET, 1)
+    switch call.body {
+    // Without POSTFIELDS the body comes from the read callback.
+    case .bytes, .pieces: easy.set(CURLOPT_POST, 1)
+    case .none where call.method == "HEAD": easy.set(CURLOPT_NOBODY, 1)
+    case .none: easy.set(CURLOPT_HTTPGET, 1)
     }
     easy.set(CURLOPT_NOPROGRESS, call.progress == nil ? 1 : 0)
     easy.set(CURLOPT_CUSTOMREQUEST, call.method)

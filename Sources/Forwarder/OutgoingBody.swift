@@ -24,8 +24,9 @@ struct OutgoingBody: ~Copyable {
 
   private let file: Int32?
   private let remote: RemoteBody?
-  /// Where it begins in its file.
-  private let start: Int64
+  private let pieces: (@Sendable (Int64) -> [UInt8]?)?
+  /// The piece that is being sent, and where it begins.
+  private var piece: (start: Int64, bytes: [UInt8]) = (0, [])
   private var offset: Int64 = 0
 
   /// Makes an empty body.
@@ -34,28 +35,28 @@ struct OutgoingBody: ~Copyable {
     memory = nil
     file = nil
     remote = nil
-    start = 0
+    pieces = nil
   }
 
-  /// Takes a body of a conversation; a file is opened, and has to hold the whole stretch.
-  init(_ content: Conversation.Content) throws(SystemError) {
+  /// Takes a body of a conversation; nil if its beginning cannot be read.
+  init?(_ content: Conversation.Content) {
     remote = nil
+    file = nil
     switch content {
     case .none:
       byteCount = 0
       memory = nil
-      file = nil
-      start = 0
+      pieces = nil
     case .bytes(let bytes):
       byteCount = Int64(bytes.count)
       memory = bytes.isEmpty ? nil : Self.copy(of: bytes)
-      file = nil
-      start = 0
-    case .file(let path, let offset, let count):
+      pieces = nil
+    case .pieces(let count, let read):
       byteCount = count
       memory = nil
-      file = try Self.open(path) { $0 >= offset + count }
-      start = offset
+      pieces = read
+      guard let first = read(0) else { return nil }
+      piece = (0, first)
     }
   }
 
@@ -76,7 +77,7 @@ struct OutgoingBody: ~Copyable {
       file = remote == nil ? try Self.open(stored.path) { $0 == stored.byteCount } : nil
     }
     byteCount = body.byteCount
-    start = 0
+    pieces = nil
   }
 
   /// Why it could not be read; nil if it could, or is on this machine.
@@ -114,16 +115,31 @@ struct OutgoingBody: ~Copyable {
   /// Continues reading.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
     if let remote { return remote.read(into: buffer) }
+    if let pieces { return read(pieces, into: buffer) }
     guard let file else { return .failed }
     let wanted = min(Int64(buffer.count), byteCount - offset)
     guard wanted > 0 else { return .bytes(0) }
     while true {
-      let count = pread(file, buffer.baseAddress, Int(wanted), off_t(start + offset))
+      let count = pread(file, buffer.baseAddress, Int(wanted), off_t(offset))
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return .failed }
       offset += Int64(count)
       return .bytes(count)
     }
+  }
+
+  private mutating func read(
+    _ pieces: (Int64) -> [UInt8]?, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Reading {
+    guard offset < byteCount else { return .bytes(0) }
+    if offset < piece.start || offset >= piece.start + Int64(piece.bytes.count) {
+      guard let next = pieces(offset), !next.isEmpty else { return .failed }
+      piece = (offset, next)
+    }
+    let rest = piece.bytes[Int(offset - piece.start)...].prefix(buffer.count)
+    buffer.copyBytes(from: rest)
+    offset += Int64(rest.count)
+    return .bytes(rest.count)
   }
 
   /// Moves to an offset, since libcurl has to send it again.

@@ -20,6 +20,8 @@ struct CurlRequest: Sendable {
   private let target: String
   private let fields: [String]
   private let body: Conversation.Content
+  /// What it is read from; nil if it is no file.
+  private let file: FileStretch?
   private let timeoutMs: Int
   private let responseBytesMax: Int
   private let progress: @Sendable (Progress) -> Void
@@ -48,6 +50,8 @@ struct CurlRequest: Sendable {
     let namesType = exchange.headers.contains { $0.0.lowercased() == "content-type" }
     self.fields = namesType ? fields : fields + ["Content-Type:"]
     self.body = body
+    if case .file(let stretch) = exchange.body { file = stretch } else { file = nil }
+    try file?.check()
     timeoutMs = max(1, Int(clamping: exchange.timeout.wholeMilliseconds))
     responseBytesMax = max(0, exchange.responseBytesMax)
     self.progress = progress
@@ -87,7 +91,8 @@ struct CurlRequest: Sendable {
   private static func content(_ exchange: Exchange) -> Conversation.Content {
     switch exchange.body {
     case .bytes(let bytes): .bytes(bytes)
-    case .file(let path, let offset, let count): .file(path: path, offset: offset, count: count)
+    case .file(let stretch):
+      .pieces(count: stretch.count) { place in try? stretch.piece(at: place) }
     // RFC 9110 section 8.6: what usually has a body says that there is none.
     case .none: ["POST", "PUT", "PATCH"].contains(exchange.method) ? .bytes([]) : .none
     }
@@ -128,20 +133,13 @@ struct CurlRequest: Sendable {
   /// A conversation's failure in this library's words.
   func failure(_ failure: Conversation.Failure) -> SendFailure {
     SendFailure(
-      reason: "\(peer.origin.authority): \(failure.reason)",
+      reason: "\(peer.origin.authority): \(file?.unread ?? failure.reason)",
       mayHaveArrived: failure.mayHaveArrived)
   }
 }
 
 // The relay's core has a type of this name as well.
 typealias SendFailure = WaystationOutbox.ConnectionFailure
-
-extension WaystationOutbox.ConnectionFailure {
-  /// A request that cannot be sent as it is; in words.
-  static func unsendable(_ words: String) -> Self {
-    Self(reason: words, mayHaveArrived: false)
-  }
-}
 
 extension Duration {
   /// Whole milliseconds, rounded down.

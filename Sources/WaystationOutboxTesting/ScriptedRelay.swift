@@ -43,11 +43,10 @@ public final class ScriptedRelay: Transport {
   public func send(
     _ exchange: Exchange, progress: @escaping @Sendable (Progress) -> Void
   ) async throws(ConnectionFailure) -> Response {
+    let body = try Self.bytes(of: exchange.body)
     let answer: Result<Response, ConnectionFailure> = state.withLock { state in
       state.requests += 1
       if let failure = state.failure { return .failure(failure) }
-      var body: [UInt8] = []
-      if case .bytes(let bytes) = exchange.body { body = bytes }
       let response = state.model.respond(
         exchange.method, Self.path(of: exchange.url), exchange.headers, body)
       guard !state.losesAnswers else {
@@ -56,6 +55,17 @@ public final class ScriptedRelay: Transport {
       return .success(response)
     }
     return try answer.get()
+  }
+
+  private static func bytes(of body: ExchangeBody) throws(ConnectionFailure) -> [UInt8] {
+    switch body {
+    case .none: return []
+    case .bytes(let bytes): return bytes
+    case .file(let stretch):
+      var bytes: [UInt8] = []
+      while bytes.count < stretch.count { bytes += try stretch.piece(at: Int64(bytes.count)) }
+      return bytes
+    }
   }
 
   private static func path(of url: String) -> String {

@@ -153,7 +153,8 @@ extension EndToEnd {
       let path = folder.path + "/file"
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       let told = Mutex<[WaystationOutbox.Progress]>([])
-      let body = ExchangeBody.file(path: path, offset: Int64(offset), count: Int64(count))
+      let body = ExchangeBody.file(
+        FileStretch(path: path, offset: Int64(offset), count: Int64(count)))
       let exchange = Self.exchange(
         "PUT", upstream.url, body, headers: [("Content-Type", "image/jpeg")])
       _ = try await URLSessionTransport().send(exchange) { progress in
@@ -194,7 +195,7 @@ extension EndToEnd {
       shown.identity = .pem(certificate: "/nowhere/a.pem", key: "/nowhere/b.pem")
       let refused = await Self.failure(shown)
       #expect(refused?.mayHaveArrived == false && refused?.reason.contains("certificate") == true)
-      let missing = ExchangeBody.file(path: "/nowhere/body", offset: 0, count: 1)
+      let missing = ExchangeBody.file(FileStretch(path: "/nowhere/body", offset: 0, count: 1))
       let unread = await Self.failure(Self.exchange("PUT", upstream.url, missing))
       #expect(unread?.mayHaveArrived == false && unread?.reason.contains("/nowhere/body") == true)
       #expect(upstream.received.map(\.target).sorted() == ["/cut", "/half", "/never"])

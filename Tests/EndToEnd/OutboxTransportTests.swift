@@ -100,7 +100,7 @@ extension EndToEnd {
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       let told = Mutex<[WaystationOutbox.Progress]>([])
       let exchange = Self.exchange(
-        "PUT", upstream.url, .file(path: path, offset: 1000, count: 2 << 20))
+        "PUT", upstream.url, .file(FileStretch(path: path, offset: 1000, count: 2 << 20)))
       _ = try await CurlTransport().send(exchange) { progress in
         told.withLock { $0.append(progress) }
       }
@@ -109,7 +109,7 @@ extension EndToEnd {
       #expect(progress.map(\.sent) == progress.map(\.sent).sorted())
       #expect(progress.last?.sent == 2 << 20 && progress.allSatisfy { $0.total == 2 << 20 })
       let beyond = Self.exchange(
-        "PUT", upstream.url, .file(path: path, offset: 2 << 20, count: 2 << 20))
+        "PUT", upstream.url, .file(FileStretch(path: path, offset: 2 << 20, count: 2 << 20)))
       let failure = await Self.failure(CurlTransport(), beyond)
       #expect(failure?.mayHaveArrived == false && failure?.reason.contains("body") == true)
     }

@@ -2,8 +2,11 @@ import RelayCore
 
 extension OutboxCore {
   /// Takes what came of a request.
+  ///
+  /// - Parameter fault: How the file that it brings is not what was kept; nil if it is.
   func take(
-    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber, at now: Moment
+    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber,
+    fault: String? = nil, at now: Moment
   ) throws(StoreError) {
     guard let underway = state.exchanges.removeValue(forKey: number) else { return }
     switch underway {
@@ -13,7 +16,9 @@ extension OutboxCore {
     }
     let answer = try goAhead(result, underway, at: now)
     switch (underway, result) {
-    case (_, .failure(let failure)): try failed(failure, underway, at: now)
+    case (_, .failure(let failure)):
+      if let fault { return try loseBody(underway, fault) }
+      try failed(failure, underway, at: now)
     case (.direct(let item), .success(let response)):
       try takeDirect(response, of: item, at: now)
     case (_, .success(let response)):

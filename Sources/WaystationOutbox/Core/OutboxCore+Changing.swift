@@ -59,7 +59,7 @@ extension OutboxCore {
     changed.upload = nil
     // What the relay has taken stays what it will sign for.
     if let sequence = item.sequence, !item.isHanded { try file.deleteDigest(item.lane, sequence) }
-    try file.replace(item.id, request, body: edit.body.stored)
+    try file.replace(item.id, request, edit.body)
     try file.setLatest(Fingerprint(request, edit.body), of: item.id)
     if item.commandVersion != nil { try file.made(changed) }
     change(item.lane) { $0.bytes += changed.bytes - item.bytes }

@@ -52,7 +52,7 @@ extension OutboxCore {
       (digest, count) = (verifier.digest(bytes), Int64(bytes.count))
       // The relay puts a type in where there was none (docs/protocol.md, "Posting one envelope").
       if fields.isEmpty, !isUploaded(item), SyncRequest.isText(bytes) { fields = [.text] }
-    case .file(let path, let size):
+    case .file(let path, let size, _):
       guard let whole = verifier.digest(ofFile: path) else { return nil }
       (digest, count) = (whole, size)
     }

@@ -83,7 +83,8 @@ extension OutboxCore {
       switch body {
       case .none: .none
       case .bytes(let bytes): .bytes(bytes)
-      case .file(let path, let count): .file(path: path, offset: 0, count: count)
+      case .file(let path, let count, let sums):
+        .file(FileStretch(path, from: 0, count, of: count, sums))
       }
     return outgoing
   }

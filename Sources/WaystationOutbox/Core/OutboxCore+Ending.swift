@@ -80,6 +80,20 @@ extension OutboxCore {
     noteInRuns(item.id, .refused(nil, error))
   }
 
+  /// The file of a body is not what was kept: nothing of that has gone, and its item waits for
+  /// somebody.
+  func loseBody(_ underway: Underway, _ fault: String) throws(StoreError) {
+    switch underway {
+    case .direct(let id), .upload(let id, _):
+      state.uploadOffsets[id] = nil
+      guard let item = try file.item(id), !item.isHanded else { return }
+      // It may be that of the changed file.
+      if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
+      try block(item, by: .app, .bodyLost(fault))
+    case .sync, .rejoin, .inquiry, .giveUp, .keys, .ledger: return
+    }
+  }
+
   /// The number of an item that will never come is not waited for.
   func declareVoid(_ item: KeptItem) throws(StoreError) {
     guard let sequence = item.sequence, !item.isHanded, settings.isRelay else { return }
@@ -144,15 +158,18 @@ extension OutboxCore {
           kind: .corrupt, operation: "read", subject: path,
           detail: "it is gone, or has another size.")
       }
-      return (request, .file(path: path, count: item.bodyBytes))
+      return (request, .file(path: path, count: item.bodyBytes, kept.fileSums))
     }
   }
 }
 
 extension RecordedError {
   /// What an item was to bring cannot be read any more.
-  static func bodyLost(_ error: StoreError) -> RecordedError {
-    RecordedError(id: "body-lost", message: error.description)
+  static func bodyLost(_ error: StoreError) -> RecordedError { bodyLost(error.description) }
+
+  /// The same, in words.
+  static func bodyLost(_ words: String) -> RecordedError {
+    RecordedError(id: "body-lost", message: words)
   }
 }
 

@@ -76,7 +76,7 @@ extension OutboxCore {
       expiresMs: new.expiresMs, notBeforeMs: new.notBeforeMs, onRefusal: new.onRefusal,
       attempts: 0, commandVersion: new.commandVersion, userData: new.userData)
     state.nextItem += 1
-    try file.insert(item, new.request, body: new.body.stored)
+    try file.insert(item, new.request, new.body)
     if !new.isFresh { try file.insert(new.fingerprint, of: item.id) }
     change(lane.number) { lane in
       lane.items += 1

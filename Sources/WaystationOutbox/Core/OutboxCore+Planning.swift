@@ -317,22 +317,31 @@ extension OutboxCore {
     switch body {
     case .none: return (request, [])
     case .bytes(let bytes): return (request, bytes)
-    case .file(let path, _):
+    case .file(let path, _, let sums):
       do throws(StoreError) {
-        let bytes = try BodyFile.read(path)
+        let bytes = try BodyFile.read(path, sums)
         state.unreadable[item.id] = nil
         return (request, bytes)
       } catch {
+        guard error.kind != .corrupt else {
+          try loseBody(of: item, error)
+          return nil
+        }
         let since = state.unreadable[item.id]?.since ?? now.monotonicMs
         let until = now.monotonicMs + CoreLimits.unreadablePauseMs
         state.unreadable[item.id] = (since, until)
         if now.monotonicMs - since >= CoreLimits.unreadableMsMax {
-          state.unreadable[item.id] = nil
-          try block(item, by: .app, .bodyLost(error))
+          try loseBody(of: item, error)
         }
         return nil
       }
     }
+  }
+
+  /// What an item was to bring is lost: it waits for somebody.
+  private func loseBody(of item: KeptItem, _ error: StoreError) throws(StoreError) {
+    state.unreadable[item.id] = nil
+    try block(item, by: .app, .bodyLost(error))
   }
 
   /// The same without reading a file.

@@ -178,7 +178,12 @@ extension OutboxCore {
     }
     guard let (request, body) = content else { return .same }
     guard let ours = digest(of: item, request, body) else { return .unreadable }
-    return ours == entry.digest ? .same : .different
+    if ours == entry.digest { return .same }
+    // Whoever has changed the file here is not the relay.
+    if case .file(let path, _, let sums) = body, BodyFile.isChanged(path, sums) {
+      return .unreadable
+    }
+    return .different
   }
 
   /// An item's request and its body; nil if they are gone, or not what was kept.

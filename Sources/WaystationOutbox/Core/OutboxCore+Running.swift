@@ -193,7 +193,7 @@ extension OutboxCore {
       made.bodyKind = body.kind
       made.bodyBytes = body.byteCount
       made.bytes = max(0, item.bytes - item.bodyBytes) + body.byteCount
-      try file.replace(item.id, request, body: body.stored)
+      try file.replace(item.id, request, body)
       try file.made(made)
       change(item.lane) { $0.bytes += made.bytes - item.bytes }
       state.preparations[item.id] = .ready

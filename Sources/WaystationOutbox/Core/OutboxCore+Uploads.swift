@@ -93,7 +93,8 @@ extension OutboxCore {
     case .none: return .none
     case .bytes(let bytes):
       return .bytes(Array(bytes[Int(offset)..<Int(min(offset + count, Int64(bytes.count)))]))
-    case .file(let path, _): return .file(path: path, offset: offset, count: count)
+    case .file(let path, let size, let sums):
+      return .file(FileStretch(path, from: offset, count, of: size, sums))
     }
   }
 

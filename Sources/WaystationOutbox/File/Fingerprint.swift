@@ -18,7 +18,7 @@ struct Fingerprint: Equatable {
     switch body {
     case .none: break
     case .bytes(let bytes): add(bytes)
-    case .file(_, let count): add(Array("\(count)".utf8))
+    case .file(_, let count, _): add(Array("\(count)".utf8))
     }
     if let commandVersion { add(Array("\(commandVersion)".utf8)) }
   }

@@ -52,7 +52,8 @@ struct HeaderLine: Sendable, Equatable {
 enum KeptBody: Sendable, Equatable {
   case none
   case bytes([UInt8])
-  case file(path: String, count: Int64)
+  /// In this file; without checksums it was kept by an earlier version.
+  case file(path: String, count: Int64, FileSums?)
 }
 
 /// An item that is over.

@@ -3,14 +3,14 @@ enum NewBody: Sendable, Equatable {
   case none
   case bytes([UInt8])
   /// In the folder of bodies under this name.
-  case file(name: String, count: Int64)
+  case file(name: String, count: Int64, FileSums)
 
   /// Its size in bytes.
   var byteCount: Int64 {
     switch self {
     case .none: 0
     case .bytes(let bytes): Int64(bytes.count)
-    case .file(_, let count): count
+    case .file(_, let count, _): count
     }
   }
 
@@ -28,12 +28,12 @@ enum NewBody: Sendable, Equatable {
     switch self {
     case .none: nil
     case .bytes(let bytes): bytes
-    case .file(let name, _): Array(name.utf8)
+    case .file(let name, _, _): Array(name.utf8)
     }
   }
 
   /// The name of its file.
   var fileName: String? {
-    if case .file(let name, _) = self { name } else { nil }
+    if case .file(let name, _, _) = self { name } else { nil }
   }
 }

@@ -5,11 +5,10 @@ extension OutboxFile {
   // MARK: - Writing
 
   /// Stores a new item.
-  ///
-  /// - Parameter body: The bytes of an inline body.
-  func insert(_ item: KeptItem, _ request: KeptRequest, body: [UInt8]?) throws(StoreError) {
+  func insert(_ item: KeptItem, _ request: KeptRequest, _ body: NewBody) throws(StoreError) {
     try insert(item)
-    try statements.insertContent.run(item.id, RequestForm.row(of: request, body: body), body)
+    try statements.insertContent.run(
+      item.id, RequestForm.row(of: request, body: body), body.stored)
   }
 
   /// Stores an item of another file, with its content as that has it: what has changed there is
@@ -75,9 +74,9 @@ extension OutboxFile {
 
   /// Stores another request for an item.
   func replace(
-    _ item: Int64, _ request: KeptRequest, body: [UInt8]?
+    _ item: Int64, _ request: KeptRequest, _ body: NewBody
   ) throws(StoreError) {
-    try statements.updateRequest.run(item, RequestForm.row(of: request, body: body), body)
+    try statements.updateRequest.run(item, RequestForm.row(of: request, body: body), body.stored)
   }
 
   /// Removes an item with its content.
@@ -301,4 +300,7 @@ struct KeptContent {
 
   /// Whether these are not the bytes that were kept.
   var isChanged: Bool { RequestForm.isChanged(row, body: body) }
+
+  /// The checksums of the file, if the body is one and has any.
+  var fileSums: FileSums? { RequestForm.fileSums(row) }
 }

@@ -217,7 +217,7 @@ extension OutboxFile {
     }
     guard item.isHanded else { return }
     try insert(
-      item, KeptRequest(upstream: nil, method: "POST", path: "/", headers: []), body: nil)
+      item, KeptRequest(upstream: nil, method: "POST", path: "/", headers: []), .none)
     try deleteContent(of: item.id)
   }
 

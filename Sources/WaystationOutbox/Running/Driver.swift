@@ -154,7 +154,7 @@ final class Driver: Sendable {
         ConnectionFailure(reason: "it was signed in anew meanwhile", mayHaveArrived: false))
     }
     await persist { [result] core, now throws(StoreError) in
-      try core.take(result, of: exchange.number, at: now)
+      try core.take(result, of: exchange.number, fault: exchange.body.fault, at: now)
     }
   }
 

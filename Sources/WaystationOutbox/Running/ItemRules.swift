@@ -75,10 +75,9 @@ enum ItemRules {
     case .bytes(let bytes, _):
       if bytes.isEmpty { return .none }
       guard bytes.count >= BodyFile.bytesMin else { return .bytes(bytes) }
-      return .file(name: try BodyFile.store(bytes, in: folder), count: Int64(bytes.count))
+      return try BodyFile.store(bytes, in: folder)
     case .file(let path, _, let mode):
-      let (name, count) = try BodyFile.take(path, mode, in: folder)
-      return .file(name: name, count: count)
+      return try BodyFile.take(path, mode, in: folder)
     }
   }
 }

@@ -89,12 +89,7 @@ enum Platform {
 
   /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
   static func head(of path: String, byteCount: Int) -> [UInt8]? {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { return nil }
-    defer { close(number) }
-    var bytes = [UInt8](repeating: 0, count: byteCount)
-    let count = bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
-    return count < 0 ? nil : Array(bytes[..<count])
+    stretch(of: path, from: 0, byteCount: byteCount)
   }
 
   /// Writes over the first bytes of a file, and has them on the disk when this returns.
@@ -135,10 +130,58 @@ enum Platform {
     }
   }
 
+  /// The size of a file in bytes, and its checksums.
+  static func sums(of path: String) throws(StoreError) -> (count: Int64, sums: FileSums) {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw error("open", path) }
+    defer { close(number) }
+    return try pass(number, path) { _ throws(StoreError) in }
+  }
+
+  /// Reads an open file to its end, piece by piece.
+  private static func pass(
+    _ number: Int32, _ path: String, _ take: (ArraySlice<UInt8>) throws(StoreError) -> Void
+  ) throws(StoreError) -> (count: Int64, sums: FileSums) {
+    var total: Int64 = 0
+    var sums = FileSummer()
+    var buffer = [UInt8](repeating: 0, count: Int(FileSums.blockBytes))
+    while true {
+      let count = buffer.withUnsafeMutableBytes { system_read(number, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw error("read", path) }
+      if count == 0 { return (total, sums.finish()) }
+      // Sound: the bytes are read within the call.
+      buffer[..<count].withUnsafeBytes { sums.append($0) }
+      try take(buffer[..<count])
+      total += Int64(count)
+    }
+  }
+
+  /// The bytes of a stretch of a file, fewer if it ends before; nil if it cannot be read.
+  static func stretch(of path: String, from offset: Int64, byteCount: Int) -> [UInt8]? {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    defer { close(number) }
+    var bytes = [UInt8](repeating: 0, count: byteCount)
+    var filled = 0
+    while filled < byteCount {
+      let count = bytes[filled...].withUnsafeMutableBytes {
+        pread(number, $0.baseAddress, $0.count, off_t(offset) + off_t(filled))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return nil }
+      if count == 0 { break }
+      filled += count
+    }
+    return Array(bytes[..<filled])
+  }
+
   /// Copies a file under a new name, and has it on the disk when this returns.
   ///
-  /// - Returns: Its size in bytes.
-  static func copy(_ source: String, toNew path: String) throws(StoreError) -> Int64 {
+  /// - Returns: Its size in bytes, and its checksums.
+  static func copy(
+    _ source: String, toNew path: String
+  ) throws(StoreError) -> (count: Int64, sums: FileSums) {
     let from = open(source, O_RDONLY | O_CLOEXEC)
     guard from >= 0 else { throw error("open", source) }
     defer { close(from) }
@@ -146,18 +189,11 @@ enum Platform {
     guard to >= 0 else { throw error("create", path) }
     defer { close(to) }
     do throws(StoreError) {
-      var total: Int64 = 0
-      var buffer = [UInt8](repeating: 0, count: 1 << 18)
-      while true {
-        let count = buffer.withUnsafeMutableBytes { system_read(from, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        guard count >= 0 else { throw error("read", source) }
-        if count == 0 { break }
-        try write(Array(buffer[..<count]), to: to, path)
-        total += Int64(count)
+      let copied = try pass(from, source) { piece throws(StoreError) in
+        try write(Array(piece), to: to, path)
       }
       guard fsync(to) == 0 else { throw error("sync", path) }
-      return total
+      return copied
     } catch {
       unlink(path)
       throw error

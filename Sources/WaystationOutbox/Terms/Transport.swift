@@ -52,7 +52,12 @@ public enum ExchangeBody: Sendable, Equatable {
   /// These bytes.
   case bytes([UInt8])
   /// A stretch of a file.
-  case file(path: String, offset: Int64, count: Int64)
+  case file(FileStretch)
+
+  /// How a file differs from what was kept, in words; nil if that was not found.
+  var fault: String? {
+    if case .file(let stretch) = self { stretch.fault } else { nil }
+  }
 }
 
 /// The certificate and the key that a device shows.

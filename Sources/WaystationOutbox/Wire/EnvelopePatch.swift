@@ -9,7 +9,8 @@ enum EnvelopePatch {
     switch edit.body {
     case .none: break
     case .bytes(let bytes): body = bytes
-    case .file(let name, _): body = try BodyFile.read("\(bodies)/\(name)")
+    case .file(let name, _, let sums):
+      body = try BodyFile.read("\(bodies)/\(name)", sums)
     }
     var json = JSONWriter()
     json.object { json in

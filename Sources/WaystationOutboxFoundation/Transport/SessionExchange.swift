@@ -146,7 +146,7 @@ final class SessionExchange: Sendable {
     switch exchange.body {
     case .none: 0
     case .bytes(let bytes): Int64(bytes.count)
-    case .file(_, _, let count): count
+    case .file(let stretch): stretch.count
     }
   }
 }

@@ -72,16 +72,18 @@ struct SessionRequest {
     switch body {
     case .none: return
     case .bytes(let bytes): request.httpBody = bytes.isEmpty ? nil : Data(bytes)
-    case .file(let path, let offset, let count):
-      let url = URL(fileURLWithPath: path)
-      let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size]
-      guard let size = (size as? NSNumber)?.int64Value, size >= offset + count else {
-        throw .unsendable("the body \(path) is missing, or shorter than it was")
-      }
-      if offset == 0, count == size, !Self.isUploadStep(exchange) {
-        file = url
+    case .file(let stretch):
+      try stretch.check()
+      let size = (try? FileManager.default.attributesOfItem(atPath: stretch.path))?[.size]
+      let isWhole = stretch.offset == 0 && (size as? NSNumber)?.int64Value == stretch.count
+      if isWhole, !Self.isUploadStep(exchange) {
+        // URLSession reads it by itself, so it is looked at before.
+        try Self.pass(stretch) { _ in }
+        file = URL(fileURLWithPath: stretch.path)
       } else {
-        request.httpBody = try Self.stretch(of: url, offset, count)
+        var bytes = Data(capacity: Int(stretch.count))
+        try Self.pass(stretch) { bytes.append(contentsOf: $0) }
+        request.httpBody = bytes
       }
     }
   }
@@ -93,30 +95,22 @@ struct SessionRequest {
     exchange.headers.contains { $0.0.lowercased().hasPrefix("upload-") }
   }
 
-  private static func stretch(
-    of url: URL, _ offset: Int64, _ count: Int64
-  ) throws(ConnectionFailure) -> Data {
-    do {
-      let file = try FileHandle(forReadingFrom: url)
-      defer { try? file.close() }
-      try file.seek(toOffset: UInt64(offset))
-      let bytes = try file.read(upToCount: Int(count)) ?? Data()
-      if bytes.count == Int(count) { return bytes }
-    } catch {
-      throw .unsendable("the body \(url.path) cannot be read: \(error)")
+  /// Reads a stretch of a file to its end.
+  private static func pass(
+    _ stretch: FileStretch, _ take: ([UInt8]) -> Void
+  ) throws(ConnectionFailure) {
+    var place: Int64 = 0
+    while place < stretch.count {
+      let piece = try stretch.piece(at: place)
+      take(piece)
+      place += Int64(piece.count)
     }
-    throw .unsendable("the body \(url.path) is shorter than it was")
   }
 
   /// A task of a session that makes the request.
   func task(of session: URLSession) -> URLSessionTask {
     file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
   }
-}
-
-extension ConnectionFailure {
-  /// A request that cannot be sent as it is; in words.
-  static func unsendable(_ words: String) -> Self { Self(reason: words, mayHaveArrived: false) }
 }
 
 extension Duration {

@@ -7,7 +7,7 @@ import struct RelayCore.SplitMix64
 // What the app does.
 extension Simulation {
   func act() throws {
-    switch below(22) {
+    switch below(23) {
     case 0...10: try enqueue()
     case 11: try crash()
     case 12:
@@ -34,6 +34,7 @@ extension Simulation {
     case 18: try transact { $0.wake() }
     case 19: relay.rotateKeys()
     case 20: relay.makesReceipts = true
+    case 22: try changeFile()
     case 21 where lies:
       relay.lie = chance(50) ? nil : RelayLie.allCases[Int(below(Int64(RelayLie.allCases.count)))]
       if relay.lie != nil { faults.append("lies at \(nowMs)") }
@@ -59,8 +60,41 @@ extension Simulation {
       key: "key-\(number)", lane: lane, hold: chance(5),
       coalesce: chance(10) ? "name-\(below(2))" : nil,
       request: KeptRequest(upstream: nil, method: "POST", path: path, headers: []),
-      body: size == 0 ? .none : .bytes([UInt8](repeating: 0x61, count: size)))
+      body: body(byteCount: size))
   }
+
+  /// A body of so many bytes; one of two that are large lies in a file.
+  private func body(byteCount: Int) -> NewBody {
+    guard byteCount > 0 else { return .none }
+    let bytes = [UInt8](repeating: 0x61, count: byteCount)
+    guard byteCount >= 150, chance(50) else { return .bytes(bytes) }
+    let name = "body-\(random.next())"
+    guard (try? Platform.write(bytes, toNew: "\(folder)/\(name)")) != nil else {
+      return .bytes(bytes)
+    }
+    return .file(name: name, count: Int64(byteCount), FileSums(of: bytes))
+  }
+
+  /// Changes a byte of a file that no relay may have by now.
+  private func changeFile() throws {
+    guard let core else { return }
+    let items = try core.file.items(after: 0, countMax: 1000)
+    for item in items where item.bodyKind == .file && !item.isHanded && chance(50) {
+      guard !settings.lane(core.name(of: item.lane)).evidence,
+        let content = try core.file.content(of: item.id)
+      else { continue }
+      let path = "\(folder)/\(String(decoding: content.body, as: UTF8.self))"
+      var bytes = try Platform.read(path)
+      guard !bytes.isEmpty else { continue }
+      bytes[Int(below(Int64(bytes.count)))] = Self.changedByte
+      try Platform.overwrite(path, with: bytes)
+      told[item.id]?.isChanged = true
+      faults.append("file of \(item.id) at \(nowMs)")
+    }
+  }
+
+  /// What no body has that was handed over.
+  static let changedByte: UInt8 = 0x63
 
   func goodRequest() -> RequestEdit {
     RequestEdit(

@@ -18,12 +18,14 @@ final class Simulation {
     var isRefused = false
     /// Whether it is over for a reason that the app has given.
     var isGivenUp = false
+    /// Whether its body was changed on the disk, so that it may wait for somebody.
+    var isChanged = false
   }
 
   enum Due {
     case answer(OutgoingExchange, Fault)
     /// The disk has not taken what came of a request; it is told once more.
-    case told(ExchangeNumber, Result<Response, ConnectionFailure>)
+    case told(ExchangeNumber, Result<Response, ConnectionFailure>, fault: String?)
     case alarm
     case prepared(Item)
   }
@@ -145,7 +147,7 @@ final class Simulation {
     }
     core = nil
     queue.removeAll { entry in
-      if case .answer(let exchange, _) = entry.2 {
+      if case .answer(let exchange, _) = entry.2, Self.bytes(of: exchange.body) != nil {
         // What was on its way may still arrive, without anybody to hear the answer.
         if chance(50) { _ = answer(exchange) }
       }
@@ -228,8 +230,8 @@ final class Simulation {
         try core.take(said, of: item.id, at: moment)
       }
     case .answer(let exchange, let fault):
-      try take(result(of: exchange, fault), of: exchange.number)
-    case .told(let number, let result): try take(result, of: number)
+      try take(result(of: exchange, fault), of: exchange.number, exchange.body.fault)
+    case .told(let number, let result, let fault): try take(result, of: number, fault)
     }
   }
 
@@ -237,16 +239,18 @@ final class Simulation {
   ///
   /// Now and then the disk fails it, and it is tried again, as the library does.
   private func take(
-    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber
+    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber, _ fault: String?
   ) throws {
     guard let core, faultPercent > 0, chance(10) else {
-      return try transact { core in try core.take(result, of: number, at: moment) }
+      return try transact { core in
+        try core.take(result, of: number, fault: fault, at: moment)
+      }
     }
     faults.append("disk at \(nowMs)")
     try core.begin()
-    try core.take(result, of: number, at: moment)
+    try core.take(result, of: number, fault: fault, at: moment)
     core.rollBack()
-    schedule(.told(number, result), afterMs: 1 + below(2000))
+    schedule(.told(number, result, fault: fault), afterMs: 1 + below(2000))
   }
 
   func result(
@@ -256,6 +260,7 @@ final class Simulation {
       .failure(ConnectionFailure(reason: "cut", mayHaveArrived: mayHaveArrived))
     }
     if fault != .none { faults.append("\(fault) at \(nowMs)") }
+    guard Self.bytes(of: exchange.body) != nil else { return failure(true) }
     switch fault {
     case .none: return .success(answer(exchange))
     case .requestLost: return failure(false)
@@ -286,12 +291,26 @@ final class Simulation {
   }
 
   func answer(_ exchange: OutgoingExchange) -> Response {
-    var body: [UInt8] = []
-    if case .bytes(let bytes) = exchange.body { body = bytes }
+    let body = Self.bytes(of: exchange.body) ?? []
     let headers =
       exchange.headers.map { ($0.name, $0.value) }
       + [("Authorization", "Bearer token")]
     return respond(exchange.method, exchange.path, headers, body)
+  }
+
+  /// A request's body; nil if it must not be sent.
+  static func bytes(of body: ExchangeBody) -> [UInt8]? {
+    switch body {
+    case .none: return []
+    case .bytes(let bytes): return bytes
+    case .file(let stretch):
+      var bytes: [UInt8] = []
+      while bytes.count < stretch.count {
+        guard let piece = try? stretch.piece(at: Int64(bytes.count)) else { return nil }
+        bytes += piece
+      }
+      return bytes
+    }
   }
 
   /// The relay's answer.
