@@ -197,6 +197,11 @@ extension EndToEnd {
       #expect(try await second.process.ending() == .exit(1))
       let words = "another process has it open, pid \(first.process.number)"
       #expect(second.process.errors.contains(words), "\(second.process.errors)")
+      // Somebody takes the lock for a leftover.
+      try FileManager.default.removeItem(atPath: Run.folder(stand) + "/lock")
+      let third = try Run(stand, url, [])
+      #expect(try await third.process.ending() == .exit(1))
+      #expect(third.process.errors.contains("another process has it open"))
       first.process.signal(SIGKILL)
       try await first.process.ending()
     }

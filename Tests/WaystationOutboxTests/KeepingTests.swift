@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Testing
 import WaystationOutboxTesting
@@ -186,12 +187,25 @@ struct KeepingTests {
     #expect(Platform.names(in: bodies).isEmpty)
   }
 
-  @Test("a second process is told who has the outbox")
+  @Test("a second process is told who has the outbox, as far as that can be read")
   func owned() async throws {
     let stand = try await Stand()
-    await #expect(throws: OutboxError.self) { _ = try await Outbox.open(stand.settings) }
+    await #expect(throws: OutboxError.owned(pid: getpid())) {
+      _ = try await Outbox.open(stand.settings)
+    }
+    let lock = "\(stand.settings.folder)/lock"
+    Platform.remove(lock)
+    // Twice: the first try must not make a lock of its own.
+    for _ in 1...2 {
+      await #expect(throws: OutboxError.owned(pid: nil)) {
+        _ = try await Outbox.open(stand.settings)
+      }
+    }
     await stand.outbox.close()
     let next = try await stand.reopened()
+    await #expect(throws: OutboxError.owned(pid: getpid())) {
+      _ = try await Outbox.open(stand.settings)
+    }
     await next.outbox.close()
   }
 
