@@ -95,6 +95,33 @@ extension EndToEnd {
       await outbox.close()
     }
 
+    @Test("keys that the relay has from another folder end with the rows that it has of them")
+    func replaced() async throws {
+      try await stand.relay.start()
+      func entry(_ number: Int) -> (Request, Options) {
+        let sale = Request("POST", "/sales/\(number)", .json(#"{"number": \#(number)}"#))
+        return (sale, Options(key: "sale-\(number)", lane: "sales/1"))
+      }
+      let first = try await Outbox.open(settings())
+      let before = try await first.enqueue((1...4).map(entry))
+      #expect(await Set(first.words(of: before)) == ["delivered 201"])
+      await first.close()
+      var settings = settings()
+      settings.folder += "-anew"
+      let outbox = try await Outbox.open(settings)
+      let numbers = [3, 5, 1, 2]
+      let ids = try await outbox.enqueue(numbers.map(entry))
+      let words = await outbox.words(of: ids)
+      #expect(words.allSatisfy { $0.hasPrefix("delivered") }, "\(words)")
+      for (id, number) in zip(ids, numbers) {
+        let evidence = try #require(await outbox.evidence(id))
+        #expect(evidence.ending?.state == .delivered)
+        #expect(number == 5 || evidence.sequence == UInt64(number))
+      }
+      #expect(stand.upstream.received.count == 5)
+      await outbox.close()
+    }
+
     @Test("a lane of which the relay keeps no ledger is told, and its items stay on the device")
     func noLedger() async throws {
       try await stand.relay.start()

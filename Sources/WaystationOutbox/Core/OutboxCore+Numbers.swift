@@ -36,6 +36,24 @@ extension OutboxCore {
     try file.set(.mustRejoin, 1)
   }
 
+  /// Whether a number can be that of an item which the relay has: it gives out none of those up to
+  /// it any more, and what was to go under it gets another one.
+  func isToBeHad(_ number: UInt64, in lane: LaneNumber) throws(StoreError) -> Bool {
+    guard number > 0, Int64(clamping: number).isCount else { return false }
+    if let other = try file.item(lane, sequence: number) {
+      guard !other.isHanded else { return false }
+      state.confirmedLanes.remove(lane)
+      try file.deleteDigest(lane, number)
+      try takeNumber(from: other)
+      try renumberLine(behind: other, passedThrough: number)
+    }
+    if let next = state.lanes[lane]?.next, number >= next {
+      change(lane) { $0.next = number + 1 }
+      try endChain(of: lane)
+    }
+    return true
+  }
+
   /// What stands behind an item stays behind it.
   private func renumberLine(
     behind item: KeptItem, passedThrough last: UInt64

@@ -42,15 +42,19 @@ extension OutboxCore {
     try file.update(waiting)
   }
 
-  /// An item under the number that the relay tells, if it has none: the ledger's row shows whether
-  /// it is the right one.
+  /// An item under the number that the relay tells: the ledger's row shows whether it is the right
+  /// one.
   ///
-  /// It lost its own where the relay said that it has the key already.
+  /// Its own is another one, or none, where the relay has its key from another folder, or under a
+  /// former number.
   private func numbered(_ item: KeptItem, _ told: UInt64?) throws(StoreError) -> KeptItem? {
-    if item.sequence != nil { return item }
-    guard let told, told > 0, told < state.lanes[item.lane]?.next ?? 0,
-      try file.item(item.lane, sequence: told) == nil
-    else { return nil }
+    guard let told, told != item.sequence else { return item.sequence == nil ? nil : item }
+    guard try isToBeHad(told, in: item.lane) else { return nil }
+    if let own = item.sequence {
+      // Nothing will come under it from here.
+      try file.insert(VoidNumber(lane: item.lane, sequence: own))
+      try file.deleteDigest(item.lane, own)
+    }
     var numbered = item
     numbered.sequence = told
     try file.update(numbered)
