@@ -84,6 +84,10 @@ extension RelayModel {
       let unknown = problem(404, "unknown-upload", "there is no such upload")
       return method == "HEAD" ? Response(status: 404, headers: [], body: []) : unknown
     }
+    if method == "DELETE" {
+      uploads[key] = nil
+      return Response(status: 204, headers: [], body: [])
+    }
     let offset = ("Upload-Offset", "\(upload.bytes.count)")
     if method == "HEAD" {
       let isOver = envelopes[key] != nil ? "?1" : "?0"

@@ -84,6 +84,27 @@ struct ChangedFileTests {
     await stand.outbox.close()
   }
 
+  @Test(
+    "is not mixed with the body that takes its place, of which the relay has the beginning",
+    arguments: [OnRefusal.block, .skip], [2_000_000, 1_700_000, 700])
+  func replaced(onRefusal: OnRefusal, byteCount: Int) async throws {
+    let stand = try await Self.stand { $0.lanes[.default]?.onRefusal = onRefusal }
+    let id = try await stand.outbox.enqueue(
+      Self.request("/large", .uploaded), Options(onRefusal: onRefusal))
+    try Self.change(try Self.file(stand), at: 1_500_000)
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: id).word == "refused")
+    let other = [UInt8](repeating: 9, count: byteCount)
+    let next = try await stand.reopened()
+    try await next.outbox.resolve(
+      id, .retry(Change(request: Request("POST", "/other", .bytes(other, type: "a/b")))))
+    try await next.outbox.resume()
+    #expect(try await next.ending(of: id).word == "delivered")
+    // Showing where they differ would take long.
+    #expect(next.relay.delivered.map { $0.body == other } == [true])
+    await next.outbox.close()
+  }
+
   @Test("holds up no lane that skips, whose number at the relay is void")
   func skipped() async throws {
     let stand = try await Self.stand { $0.lanes[.default] = .skipping }

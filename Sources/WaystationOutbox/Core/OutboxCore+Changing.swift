@@ -56,7 +56,7 @@ extension OutboxCore {
     changed.bodyBytes = edit.body.byteCount
     changed.bytes = max(0, item.bytes - item.bodyBytes) + edit.body.byteCount
     changed.commandVersion = nil
-    changed.upload = nil
+    changed.upload = Self.asFormer(item.upload)
     // What the relay has taken stays what it will sign for.
     if let sequence = item.sequence, !item.isHanded { try file.deleteDigest(item.lane, sequence) }
     try file.replace(item.id, request, edit.body)

@@ -69,7 +69,7 @@ extension OutboxCore {
       try declareVoid(item)
       try file.deleteDigest(item.lane, sequence)
       blocked.sequence = nil
-      blocked.upload = nil
+      blocked.upload = Self.asFormer(item.upload)
     }
     blocked.state = .blocked
     blocked.error = error

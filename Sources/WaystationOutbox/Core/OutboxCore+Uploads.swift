@@ -2,6 +2,8 @@ import RelayCore
 
 /// One step of an upload (draft-ietf-httpbis-resumable-upload).
 enum UploadStep: Sendable, Equatable {
+  /// Gives up what was begun with another body.
+  case giveUp
   /// Begins it, or finds the one that was begun.
   case create
   /// Asks how much of it the relay has.
@@ -13,6 +15,10 @@ enum UploadStep: Sendable, Equatable {
 extension OutboxCore {
   /// The next step of an item's upload.
   func nextStep(of item: KeptItem, at now: Moment) throws(StoreError) -> OutgoingExchange? {
+    if let former = Self.formerPlace(item.upload) {
+      return begin(
+        .upload(item: item.id, .giveUp), OutgoingRequest(method: "DELETE", path: former))
+    }
     guard let (request, body) = try readableContent(of: item) else { return nil }
     var sealed = item.state == .sealed ? item : try seal(item)
     if sealed.upload == nil {
@@ -39,11 +45,28 @@ extension OutboxCore {
 
   /// The place of an upload that has none yet.
   private static let noPlace = ""
+  /// What stands before the place of an upload that is to be given up.
+  private static let formerMark = "!"
+
+  /// What is kept of an item's upload once another body may take its body's place: the relay would
+  /// go on with what it has of the former one.
+  static func asFormer(_ upload: String?) -> String? {
+    guard let upload, upload != noPlace, !upload.hasPrefix(formerMark) else {
+      return upload == noPlace ? nil : upload
+    }
+    return formerMark + upload
+  }
+
+  private static func formerPlace(_ upload: String?) -> String? {
+    guard let upload, upload.hasPrefix(formerMark) else { return nil }
+    return String(upload.dropFirst(formerMark.count))
+  }
 
   private func uploadRequest(
     _ item: KeptItem, _ request: KeptRequest, _ body: KeptBody, _ step: UploadStep, at now: Moment
   ) -> OutgoingRequest {
     switch step {
+    case .giveUp: return OutgoingRequest(method: "DELETE", path: item.upload ?? "")
     case .create:
       let upstream = RelayPath.escaped(request.upstream ?? "default")
       return OutgoingRequest(
@@ -103,6 +126,14 @@ extension OutboxCore {
     _ response: Response, of id: Int64, _ step: UploadStep, at now: Moment
   ) throws(StoreError) {
     guard var item = try file.item(id), !item.isHanded else { return }
+    if step == .giveUp {
+      guard response.status == 204 || RelayProblem(response) != nil else {
+        return notReachable(.notTheRelay, at: now)
+      }
+      state.sender.answered()
+      item.upload = nil
+      return try file.update(item)
+    }
     let offset = response.header("upload-offset").flatMap { Int64($0) }
     switch response.status {
     case 201 where step == .create:
@@ -183,7 +214,7 @@ extension OutboxCore {
   private func hasGrown(_ step: UploadStep, to offset: Int64?) -> Bool {
     guard let offset else { return false }
     return switch step {
-    case .create: false
+    case .giveUp, .create: false
     case .ask: true
     case .append(let sent, _): offset > sent
     }
