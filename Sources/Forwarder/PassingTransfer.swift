@@ -25,6 +25,8 @@ final class PassingTransfer {
   /// Whether a part of the request may have been written.
   private(set) var isWritten = false
   private var mustConnectAnew = false
+  /// Whether something has come of the other relay since it was asked last.
+  private var isHeard = false
   private var permit = WritePermit.granted
   /// Why the answer is not passed on.
   private var flaw: String?
@@ -40,7 +42,9 @@ final class PassingTransfer {
   }
 
   /// Sets the handle up for a request.
-  func prepare(_ passage: Passage) throws(SystemError) {
+  ///
+  /// - Parameter isNew: Whether it has to have a new connection.
+  func prepare(_ passage: Passage, overNewConnection isNew: Bool) throws(SystemError) {
     self.passage = passage
     let request = passage.request
     head = ResponseHead(bytesMax: Self.headBytesMax)
@@ -51,7 +55,8 @@ final class PassingTransfer {
     handle.setHeaders(headerList.set(headers))
     handle.set(CURLOPT_REQUEST_TARGET, nulEnded: request.target + [0])
     handle.set(CURLOPT_CUSTOMREQUEST, request.method)
-    connectAnew(false)
+    connectAnew(isNew)
+    isHeard = false
     try prepare(request.body, request.method)
   }
 
@@ -110,6 +115,12 @@ final class PassingTransfer {
     ended.update { $0.finish(.success(())) }
   }
 
+  /// Whether something has come of the other relay since this was asked last.
+  func takeHeard() -> Bool {
+    defer { isHeard = false }
+    return isHeard
+  }
+
   /// Frees what only this request needed.
   func release() {
     passage = nil
@@ -155,6 +166,7 @@ extension PassingTransfer {
   }
 
   private func takeHeader(_ line: Span<UInt8>) -> Bool {
+    isHeard = true
     switch head.receive(line) {
     case .goesOn: return true
     case .malformed(let reason):
@@ -168,7 +180,8 @@ extension PassingTransfer {
   }
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
-    passage?.update { $0.take(answer: Array(piece)) } ?? true
+    isHeard = true
+    return passage?.update { $0.take(answer: Array(piece)) } ?? true
   }
 
   /// Whether nobody waits for more: libcurl is to end the transfer, and close the connection.

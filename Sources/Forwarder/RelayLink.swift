@@ -113,6 +113,13 @@ private final class LinkLoop {
   private let limits: ForwarderLimits
   private var running: [ObjectIdentifier: PassingTransfer] = [:]
   private var idle: [PassingTransfer] = []
+  /// Watches the relay that requests went to last.
+  private var watch = LinkWatch()
+  private weak var watched: UpstreamTarget?
+  /// The question whether it is there.
+  private var question: Passage?
+  /// Until when connections that are kept are not used: they may lead nowhere.
+  private var anewUntil = MonotonicTime(nanoseconds: 0)
 
   init(_ shared: LinkShared) {
     self.shared = shared
@@ -130,7 +137,7 @@ private final class LinkLoop {
       if isEnding { break }
       shared.multi.perform()
       collect()
-      shared.multi.wait(milliseconds: Self.sleepMs)
+      shared.multi.wait(milliseconds: look())
     }
     for transfer in running.values { breakOff(transfer, .stopped) }
     running = [:]
@@ -157,13 +164,67 @@ private final class LinkLoop {
     }
   }
 
+  // MARK: - Silence
+
+  /// Looks whether the other relay can be heard.
+  ///
+  /// - Returns: The longest sleep until the next look, in milliseconds.
+  private func look() -> Int32 {
+    let now = MonotonicClock.now()
+    var (isHeard, isAwaited) = (false, false)
+    for transfer in running.values where transfer.target === watched {
+      isAwaited = true
+      if transfer.takeHeard() { isHeard = true }
+    }
+    guard isAwaited else {
+      watch.rest()
+      return Self.sleepMs
+    }
+    if isHeard { watch.hear(at: now) }
+    while true {
+      switch watch.step(at: now) {
+      case .wait(let milliseconds):
+        return milliseconds.map { Int32(clamping: $0 + 1) } ?? Self.sleepMs
+      case .ask: ask()
+      case .giveUp: giveUp(at: now)
+      }
+    }
+  }
+
+  /// Asks the relay whether it is there, as a sender would whose request is under way.
+  private func ask() {
+    guard let asker = running.values.first(where: { $0.target === watched })?.passage else {
+      return
+    }
+    let request = PassedRequest(
+      method: "HEAD", target: Array("/healthz".utf8), fields: asker.request.fields,
+      body: .whole([]))
+    let question = Passage(request, to: asker.target) { _, _ in }
+    self.question = question
+    begin(question)
+  }
+
+  private func giveUp(at now: MonotonicTime) {
+    anewUntil = now.adding(milliseconds: Int64(RelayLink.idleConnectionSeconds) * 1000)
+    for (key, transfer) in running where transfer.target === watched {
+      running[key] = nil
+      breakOff(transfer, .silent)
+    }
+    question = nil
+  }
+
+  // MARK: - Requests
+
   private func begin(_ passage: Passage) {
     guard !passage.target.isRetired else {
       return passage.update { $0.finish(.failure(.nobody(PassingFailure.replaced.reason))) }
     }
     do throws(SystemError) {
       let transfer = try transfer(to: passage.target)
-      try transfer.prepare(passage)
+      let now = MonotonicClock.now()
+      try transfer.prepare(passage, overNewConnection: now < anewUntil)
+      if watched !== passage.target { (watch, watched) = (LinkWatch(), passage.target) }
+      watch.expect(at: now)
       guard shared.multi.add(transfer.handle) else {
         transfer.release()
         return passage.update { $0.finish(.failure(.lackOfMemory)) }
@@ -193,6 +254,7 @@ private final class LinkLoop {
       shared.multi.remove(transfer.handle)
       if transfer.beginsAnew(code), shared.multi.add(transfer.handle) { continue }
       if let passage = transfer.passage { running[ObjectIdentifier(passage)] = nil }
+      if transfer.target === watched, transfer.takeHeard() { watch.hear(at: MonotonicClock.now()) }
       transfer.finish(code)
       if idle.count < RelayLink.idleConnectionsMax { idle.append(transfer) }
     }
@@ -204,6 +266,9 @@ extension PassingFailure {
     reason: "this relay is shutting down", isWritten: false)
   fileprivate static let replaced = PassingFailure(
     reason: "another relay has taken the store from it", isWritten: true)
+  fileprivate static let silent = PassingFailure(
+    reason: "nothing was heard of it for seconds, and it did not answer a question",
+    isWritten: true)
   fileprivate static let lackOfMemory = PassingFailure(
     reason: "there is no memory for it", isWritten: false)
 }

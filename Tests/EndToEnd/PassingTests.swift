@@ -11,7 +11,7 @@ extension EndToEnd {
   struct Passing {
     let upstream: TestUpstream
     private let proxy: LossyProxy
-    private let authority: CertificateAuthority
+    let authority: CertificateAuthority
     private let proxyURL: String
     let holder: Relay
     /// It reaches the database by the proxy.
@@ -29,13 +29,16 @@ extension EndToEnd {
     }
 
     /// A relay with a listener for devices and operators, and one for relays.
-    private static func relay(
-      _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String
+    ///
+    /// - Parameter link: By what other relays reach it; nil for no detour.
+    static func relay(
+      _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String,
+      reachedBy link: LossyProxy? = nil
     ) async throws -> Relay {
-      _ = try await authority.sign(name, subject: "/CN=\(name)")
+      let pair = try await authority.sign(name, subject: "/CN=\(name)")
       return try Relay(
         upstreams: ["default": Relay.quick(upstream)], more: settings,
-        listen: listeners(of: name, authority),
+        listen: listeners(pair, authority, advertising: link?.port),
         environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
     }
 
@@ -47,7 +50,7 @@ extension EndToEnd {
     }
 
     private static func listeners(
-      of name: String, _ authority: CertificateAuthority, at port: UInt16 = 0
+      of name: String, _ authority: CertificateAuthority, at port: UInt16
     ) -> [any Sendable] {
       let folder = authority.folder.path
       let pair = CertificateAuthority.Pair(
@@ -56,14 +59,16 @@ extension EndToEnd {
     }
 
     private static func listeners(
-      _ pair: CertificateAuthority.Pair, _ authority: CertificateAuthority, at port: UInt16 = 0
+      _ pair: CertificateAuthority.Pair, _ authority: CertificateAuthority, at port: UInt16 = 0,
+      advertising link: UInt16? = nil
     ) -> [any Sendable] {
       let tls = pair.listener.merging([
         "clientCertificates": ["authorities": authority.certificate]
       ]) { _, given in given }
-      let relays: [String: any Sendable] = [
+      var relays: [String: any Sendable] = [
         "address": "127.0.0.1:\(port)", "for": "relays", "tls": tls,
       ]
+      if let link { relays["advertise"] = "127.0.0.1:\(link)" }
       return ["127.0.0.1:0", relays]
     }
 

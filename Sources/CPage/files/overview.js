@@ -35,6 +35,7 @@ function draw(status) {
   placeCharts(status.upstreams.length);
   showFirst(status);
   showBacklogs(status.backlogs);
+  showRelays(status.store.relays ?? []);
   replaceAbout(status);
   // Figures change all the time; only what is another matter is told.
   const heard = verdict.needs.map(({ title }) => title).join(". ");
@@ -47,14 +48,15 @@ function more(status) {
   return `${rate(rates.acceptedPerSecond)} come in,`
     + ` ${rate(rates.deliveredPerSecond)} are delivered,`
     + ` ${rate(rates.failedPerSecond)} fail, by the average of the last minute.`
-    + ` ${bytes(store.roomBytes)} of room on the disk.`
+    + (store.roomBytes === undefined ? "" : ` ${bytes(store.roomBytes)} of room on the disk.`)
     + (store.openUploads > 0 ? ` ${many(store.openUploads, "upload")} open.` : "");
 }
 
 function replaceAbout(status) {
+  const { fileBytes } = status.store;
   say($("about"),
     `Waystation ${status.version}, running for ${stretch(status.uptimeSeconds * 1000)}.`
-    + ` The store takes ${bytes(status.store.fileBytes)}.`);
+    + (fileBytes === undefined ? "" : ` The store takes ${bytes(fileBytes)}.`));
   say($("configured"), configured(status.configuration));
 }
 
@@ -197,6 +199,30 @@ function updateCard(card, upstream) {
   for (const element of card.querySelectorAll("[data-fact]")) {
     say(element, facts[element.dataset.fact]());
   }
+}
+
+// The relays that share a store.
+
+function showRelays(relays) {
+  $("relays").hidden = relays.length === 0;
+  // One that was started again is listed twice for a moment, at the same address.
+  const numbered = relays.map((relay, index) => ({ ...relay, key: `${index} ${relay.address}` }));
+  keep($("relays-list"), numbered, {
+    key: ({ key }) => key, stamp: ({ role, version }) => JSON.stringify([role, version]),
+    make: relayCard,
+    update: (card, { seenMsAgo }) =>
+      say(card.querySelector("[data-fact]"), `${stretch(seenMsAgo)} ago`),
+  });
+}
+
+function relayCard({ address, role, version }) {
+  const [level, words] = role === "leader" ? ["ok", "Has the store"] : ["", "Spare"];
+  return h("li", { class: "card" },
+    h("div", { class: "card-top" },
+      h("h3", { class: "wrap" }, address ?? "No listener for relays"),
+      h("p", { class: `badge ${level}` }, words)),
+    h("dl", null, h("dt", null, "Version"), h("dd", null, version),
+      h("dt", null, "Seen"), h("dd", { data: { fact: "seen" } })));
 }
 
 function showBacklogs(backlogs) {
