@@ -58,6 +58,57 @@ extension EndToEnd.Passing {
     #expect(received.map(\.target) == (1...taken).map { "/\($0)" })
   }
 
+  @Test("whoever listens to events, or waits, keeps nobody: it is sent away, and away again")
+  func listeners() async throws {
+    try await knowEachOther()
+    let isOver = Monitor(false)
+    let listening = Task { [holder] in
+      while !isOver.change({ $0 }) {
+        // Again and again, as a page does.
+        guard
+          let listener = try? await Listener(
+            holder, token: Credentials.steer, connection: Connection(port: holder.port(of: 0)))
+        else { continue }
+        try? await listener.first("never")
+      }
+    }
+    try await device(at: holder).post(["path": "/1"]).require(202)
+    holder.signal(SIGTERM)
+    try await holder.log(holds: "\"stopped\"")
+    isOver.change { $0 = true }
+    #expect(try await holder.ending() == .exit(0))
+    await listening.value
+    // Its grace period is 30 seconds, and a test that waits for a line of the log waits for 20.
+    try await device(at: spare).post(["path": "/2"]).require(202)
+  }
+
+  @Test("a body that is being read is read to its end before the store is given up")
+  func download() async throws {
+    try await knowEachOther()
+    let body = [UInt8](repeating: 7, count: 2_500_000)
+    upstream.behave { _ in .answer(503) }
+    let posted = try await device(at: holder).relay("POST", "/large", body: body)
+    let id = try #require(try posted.json()["id"] as? String)
+    let connection = try Connection(port: holder.port(of: 0))
+    try await onThread {
+      try connection.write(
+        Array(
+          """
+          GET /v1/envelopes/\(id)/body HTTP/1.1\r
+          Host: relay\r
+          Authorization: Bearer \(Credentials.steer)\r
+          \r\n
+          """.utf8))
+    }
+    // It is being answered once something has come; the rest does not fit into the sockets.
+    try await device(at: holder).post(["path": "/1"]).require(202)
+    holder.signal(SIGTERM)
+    try await holder.log(holds: "handing over")
+    let answer = try await onThread { try connection.readResponse(to: "GET") }
+    #expect(answer.status == 200 && answer.body == body)
+    #expect(try await holder.ending() == .exit(0))
+  }
+
   @Test("a sender that is slow does not keep the store from the next relay")
   func slowSender() async throws {
     try await knowEachOther()

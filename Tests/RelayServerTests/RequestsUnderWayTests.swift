@@ -16,7 +16,7 @@ struct RequestsUnderWayTests {
 
   @Test("those that began before are waited for, and later ones are not")
   func earlier() async throws {
-    let first = try #require(underWay.begin())
+    var first: RequestsUnderWay.Stay? = try #require(underWay.begin())
     let (events, note) = AsyncStream.makeStream(of: String.self)
     let waiting = Task { [underWay, loop, everMs] in
       await underWay.finishEarlier(withinMs: everMs, on: loop)
@@ -24,36 +24,36 @@ struct RequestsUnderWayTests {
     }
     // Once it counts those that begin as later ones, the wait has begun.
     var later = try #require(underWay.begin())
-    while later == .earlier {
-      underWay.end(later)
+    while later.turn == .earlier {
       await Task.yield()
       later = try #require(underWay.begin())
     }
+    #expect(first?.turn == .earlier)
     note.yield("ended")
-    underWay.end(first)
+    first = nil
     await waiting.value
     note.finish()
     var seen: [String] = []
     for await event in events { seen.append(event) }
-    #expect(seen == ["ended", "over"])
-    underWay.end(later)
+    #expect(seen == ["ended", "over"] && later.turn == .later)
   }
 
   @Test("none begins any more once it is closed, and all that have begun are waited for")
   func closed() async throws {
-    let turns = try [#require(underWay.begin()), #require(underWay.begin())]
+    var stays = try [#require(underWay.begin()), #require(underWay.begin())]
     async let end: Void = underWay.close(withinMs: everMs, on: loop)
     while !underWay.isClosed { await Task.yield() }
     #expect(underWay.begin() == nil)
-    for turn in turns { underWay.end(turn) }
+    #expect(stays.count == 2)
+    stays = []
     await end
   }
 
   @Test("a wait ends in time, though a request goes on")
   func slow() async throws {
-    let turn = try #require(underWay.begin())
+    let stay = try #require(underWay.begin())
     await underWay.close(withinMs: 1, on: loop)
-    underWay.end(turn)
+    #expect(stay.turn == .earlier)
   }
 
   @Test("with none under way there is nothing to wait for")

@@ -186,8 +186,8 @@ final class LeaseKeeper: Sendable {
             ]),
           // A server that is behind may still show the seat of one that had the store before.
           PostgresCommand("SELECT count(*) FROM shard WHERE epoch > $1", [.int64(epoch)]),
-        ] + showing + (showing.isEmpty ? [] : [RelayRegistry.list]), on: &line)
-      if !showing.isEmpty { lease.note(RelayRegistry.relays(in: rows[rows.count - 1])) }
+        ] + showing + [RelayRegistry.list], on: &line)
+      lease.note(RelayRegistry.relays(in: rows[rows.count - 1]))
       if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
         servers.confirm(line.host)

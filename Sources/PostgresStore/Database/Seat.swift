@@ -190,6 +190,11 @@ final class Seat {
     ])
   }
 
+  /// Whether other relays share the store that have not ended.
+  func hasOthers() throws(PostgresError) -> Bool {
+    !RelayRegistry.relays(in: try run([RelayRegistry.list])[0]).isEmpty
+  }
+
   /// Ends a wait for the store.
   func stopWaiting() { _ = try? run([RelayRegistry.removal(of: process)]) }
 

@@ -24,7 +24,9 @@ final class Succession: Sendable {
     // Without the database nobody else is seen, nor can anybody take the store.
     while let standing = try? seat.standing() {
       found = standing.first.map { Successor(address: $0.address) }
-      guard found == nil, MonotonicClock.now() < deadline else { break }
+      guard found == nil, MonotonicClock.now() < deadline, (try? seat.hasOthers()) == true else {
+        break
+      }
       let next = MonotonicClock.now().adding(milliseconds: limits.handoverLookMs)
       _ = never.wait(until: next) { _ -> Void? in nil }
     }

@@ -42,9 +42,15 @@ final class FrontHandler: RequestHandler {
   private func answer(
     _ request: HTTPRequest, by own: RelayHandler, _ underWay: RequestsUnderWay
   ) async -> HTTPResponse {
-    guard let turn = underWay.begin() else { return await answerAsSpare(request) }
-    defer { underWay.end(turn) }
-    return await own.respond(to: request)
+    guard let stay = underWay.begin() else { return await answerAsSpare(request) }
+    var response = await own.respond(to: request)
+    // What is read from the store while it is sent is under way until its end. Events have none.
+    if case .source(let length, let next) = response.body {
+      response.body = .source(length: length) { [stay] in
+        try await withExtendedLifetime(stay) { try await next() }
+      }
+    }
+    return response
   }
 
   // MARK: - As a spare

@@ -38,6 +38,7 @@ extension Relay {
     if let begin {
       // Where nobody waits for an answer, nobody waits for the next relay either.
       Task(executorPreference: dispatcher.loop) { await self.handOver(begunAt: begin) }
+      dispatcher.loop.schedule(at: deadline) { [front] in front.passing?.breakOff() }
       await parts.front.drain(until: deadline)
     }
     front.retire()
@@ -64,33 +65,41 @@ extension Relay {
   ///
   /// - Returns: When requests began to wait; nil if none does.
   private func prepareHandover(graceMs: Int64) async -> MonotonicTime? {
-    let statistics = opened.store.statistics()
-    let spares = statistics.relays.count { !$0.hasStore && $0.address != nil }
-    guard spares > 0, statistics.trouble == nil, let shared = opened.shared else { return nil }
-    log.info(
-      "handing over: posts are taken until the attempts under way have ended",
-      ("spares", .integer(Int64(spares))))
+    // Without a listener for relays it passes nothing on, but spares are quicker all the same.
+    guard let shared = opened.shared, front.passing != nil || spareCount > 0,
+      opened.store.statistics().trouble == nil
+    else { return nil }
     let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
     await parts.dispatcher.loop.sleep(
       until: min(deadline, MonotonicClock.now().adding(milliseconds: shared.announceHandover())))
-    let restMs = max(0, deadline.milliseconds(since: MonotonicClock.now()))
-    async let earlier: Void = front.finishEarlier(graceMs: restMs)
-    await parts.dispatcher.finishAttempts(graceMs: restMs)
+    func restMs() -> Int64 { max(0, deadline.milliseconds(since: MonotonicClock.now())) }
+    // One that has just begun to wait is known by now.
+    guard spareCount > 0 else { return nil }
+    log.info(
+      "handing over: posts are taken until the attempts under way have ended",
+      ("spares", .integer(Int64(spareCount))))
+    await front.finishEarlier(graceMs: restMs())
+    await parts.dispatcher.finishAttempts(graceMs: restMs())
     guard front.passing != nil else { return nil }
-    await earlier
     let begin = MonotonicClock.now()
     parts.dispatcher.sendAway()
     await front.giveUp()
     return begin
   }
 
+  /// The number of relays that wait for the store, and listen.
+  private var spareCount: Int {
+    opened.store.statistics().relays.count { !$0.hasStore && $0.address != nil }
+  }
+
   /// Has the relay that has taken the store answer what waits.
   private func handOver(begunAt begin: MonotonicTime) async {
-    guard let successor = await opened.shared?.successor() else {
+    let successor = await opened.shared?.successor()
+    front.follow(successor)
+    guard let successor else {
       log.warning("the store was given up, and no other relay has taken it yet")
       return
     }
-    front.note(successor)
     log.info(
       "another relay has taken the store", ("at", .text(successor.address ?? "no address")),
       ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))

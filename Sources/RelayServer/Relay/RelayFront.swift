@@ -122,6 +122,9 @@ struct RelayFront: Sendable {
   private static let slowMs: Int64 = 5_000
   /// How long those that are left may take while no other one is answered, in milliseconds.
   private static let lastMs: Int64 = 200
+  /// How long requests are taken for the next relay, in milliseconds; they get as long again for
+  /// their answers as at any stop.
+  private static let followedMs: Int64 = 1_000
 
   /// Waits for the requests that began before, such as large bodies; others are answered meanwhile.
   func finishEarlier(graceMs: Int64) async {
@@ -134,8 +137,18 @@ struct RelayFront: Sendable {
   /// Waits a moment for those that it answers itself.
   func giveUp() async { await answers.giveUp(withinMs: Self.lastMs, on: loops[0]) }
 
-  /// Another relay has the store, and gets what waits.
-  func note(_ successor: Successor) { passing?.note(.another(address: successor.address)) }
+  /// Another relay has the store, and gets what waits; nil if none has taken it.
+  ///
+  /// What is passed on then is broken off after a moment: an answer may be long, as events are, and
+  /// the relay is to end.
+  func follow(_ successor: Successor?) {
+    guard let successor else {
+      passing?.stop()
+      return
+    }
+    passing?.note(.another(address: successor.address))
+    _ = loops[0].schedule(afterMs: Self.followedMs) { [passing] in passing?.stop() }
+  }
 
   /// Ends what is passed on, once nobody is left to answer.
   func retire() { passing?.retire() }

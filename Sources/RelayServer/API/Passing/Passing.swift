@@ -34,7 +34,8 @@ final class Passing: Sendable {
   /// What became of the requests.
   let figures = PassingFigures()
   private let leader: Leader
-  private let link: RelayLink
+  /// None while the relay has its store: what was connected to the former one is closed then.
+  private let link: Mutex<RelayLink?>
   private let loop: EventLoop
   private let log: Log
   private let listeners: [ListenerConfiguration]
@@ -52,7 +53,7 @@ final class Passing: Sendable {
     _ own: ListenerConfiguration, listeners: [ListenerConfiguration], loop: EventLoop, log: Log
   ) throws(SystemError) {
     leader = Leader(own)
-    link = try RelayLink()
+    link = Mutex(try RelayLink())
     self.listeners = listeners
     self.loop = loop
     self.log = log
@@ -65,7 +66,7 @@ final class Passing: Sendable {
   /// Notes what the start waits for.
   func note(_ wait: StoreWait) {
     // One that has been taken over may be frozen: nobody would learn that it answers no more.
-    if let former = leader.note(wait) { link.leave(former) }
+    if let former = leader.note(wait) { link.withLock { $0 }?.leave(former) }
     isOpening.store(wait == .opening, ordering: .sequentiallyConsistent)
     bell.ring()
   }
@@ -73,13 +74,29 @@ final class Passing: Sendable {
   /// The relay answers by itself from now on.
   func rest() {
     bell.ring()
-    link.breakOff()
+    endLink()
   }
 
   /// The relay gives its store up: which one has it next is not known yet.
   func resume() {
     isOpening.store(false, ordering: .sequentiallyConsistent)
     leader.forget()
+    do throws(SystemError) {
+      let made = try RelayLink()
+      link.withLock { $0 = made }
+    } catch {
+      log.warning(
+        "nothing can be passed on to the next relay", ("error", .text(error.description)))
+    }
+  }
+
+  private func endLink() {
+    let link = link.withLock { link in
+      defer { link = nil }
+      return link
+    }
+    link?.breakOff()
+    link?.stop()
   }
 
   /// Shows the other relay this one's certificate as it is now.
@@ -91,14 +108,14 @@ final class Passing: Sendable {
   func stop() {
     isStopped.store(true, ordering: .relaxed)
     bell.ring()
-    _ = loop.schedule(afterMs: Self.stopMs) { [link] in link.breakOff() }
+    _ = loop.schedule(afterMs: Self.stopMs) { [self] in breakOff() }
   }
 
-  /// Breaks off what is under way: nobody is left to pass it on to, or to answer.
-  func retire() {
-    link.breakOff()
-    link.stop()
-  }
+  /// Breaks off what is under way.
+  func breakOff() { link.withLock { $0 }?.breakOff() }
+
+  /// The same, for good: nobody is left to pass anything on to, or to answer.
+  func retire() { endLink() }
 
   /// Has a request answered by the relay that has the store.
   ///
@@ -194,6 +211,9 @@ final class Passing: Sendable {
   ) async -> Result<HTTPResponse, PassingFailure> {
     if leader.place.target == nil { leader.refresh() }
     let place = leader.place
+    guard let link = link.withLock({ $0 }) else {
+      return .failure(.nobody("nothing is passed on by this relay just now"))
+    }
     guard let target = place.target else { return .failure(.nobody(place.reason)) }
     if passed.isStreamed {
       // Of such a body a part would be gone if the other relay turned out to be a spare.

@@ -40,20 +40,31 @@ final class RequestsUnderWay: Sendable {
 
   private let state = Mutex(State())
 
-  /// A request begins to be answered here; nil if none is any more.
-  func begin() -> Turn? {
-    state.withLock { state in
+  /// A request begins to be answered here, until what is returned is let go of; nil if none is any
+  /// more.
+  func begin() -> Stay? {
+    let turn = state.withLock { state -> Turn? in
       guard !state.isClosed else { return nil }
       state.change(state.turn, by: 1)
       return state.turn
     }
+    return turn.map { Stay($0, in: self) }
+  }
+
+  /// A request that is answered here; it has its answer once nobody refers to it any more.
+  final class Stay: Sendable {
+    let turn: Turn
+    private let all: RequestsUnderWay
+
+    fileprivate init(_ turn: Turn, in all: RequestsUnderWay) { (self.turn, self.all) = (turn, all) }
+
+    deinit { all.end(turn) }
   }
 
   /// Whether none begins any more.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// A request has its answer.
-  func end(_ turn: Turn) {
+  private func end(_ turn: Turn) {
     let over = state.withLock { state in
       state.change(turn, by: -1)
       let now = state
