@@ -69,7 +69,7 @@ extension EndToEnd.Passing {
           let listener = try? await Listener(
             holder, token: Credentials.steer, connection: Connection(port: holder.port(of: 0)))
         else { continue }
-        try? await listener.first("never")
+        _ = try? await listener.first("never")
       }
     }
     try await device(at: holder).post(["path": "/1"]).require(202)

@@ -47,7 +47,8 @@ final class FrontHandler: RequestHandler {
     // What is read from the store while it is sent is under way until its end. Events have none.
     if case .source(let length, let next) = response.body {
       response.body = .source(length: length) { [stay] in
-        try await withExtendedLifetime(stay) { try await next() }
+        defer { withExtendedLifetime(stay) {} }
+        return try await next()
       }
     }
     return response
