@@ -12,6 +12,8 @@ extension EndToEnd.Passing {
       "relay-3", upstream, authority, database.url, reachedBy: link)
     let spare = try await Self.relay("relay-4", upstream, authority, database.url)
     try await holder.start()
+    // It listens before it has the store.
+    try await holder.log(holds: "line taken up")
     link.lead(to: holder.port(of: 1))
     try await spare.start()
     try await spare.log(holds: "this one waits as a spare")
