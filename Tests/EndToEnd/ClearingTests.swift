@@ -89,7 +89,8 @@ extension EndToEnd {
       try await relay.start()
       // The head and the one behind it are gone, so the last one of the lane is sent.
       try await upstream.received(count: 1)
-      #expect(upstream.received.map(\.target) == ["/b"])
+      // An attempt whose end the kill has kept from the disk is made again.
+      #expect(Set(upstream.received.map(\.target)) == ["/b"])
       let last = try await relay.device().request(
         "DELETE", "/v1/clients/device-1/envelopes?lane=a")
       #expect(last.text == #"{"cancelled":1}"#)
