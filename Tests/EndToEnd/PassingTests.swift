@@ -44,7 +44,7 @@ extension EndToEnd {
 
     private static var settings: [String: any Sendable] {
       [
-        "log": ["access": true], "limits": ["bodyBytesMax": 3 << 20],
+        "log": ["access": true], "limits": ["bodyBytesMax": 32 << 20],
         "access": ["operators": Credentials.operators],
       ]
     }
@@ -212,7 +212,7 @@ extension EndToEnd {
         POST /v1/relay/default/large HTTP/1.1\r
         Host: relay\r
         Waystation-Client: device-1\r
-        Content-Length: 4000000\r
+        Content-Length: 40000000\r
         \r
         \(String(repeating: "x", count: 1000))
         """
