@@ -124,8 +124,8 @@ soak: ## Run the relay among random kills and faults for $SOAK_SECONDS (600), an
 
 cluster-oracle: export WAYSTATION_CLUSTER_SECONDS = $(or $(CLUSTER_SECONDS),600)
 cluster-oracle: export WAYSTATION_TEST_SEED = $(SEED)
-cluster-oracle: ## Three relays on two database servers lose processes for CLUSTER_SECONDS (600); SEED=n repeats a run
-	@scripts/setup build test
+cluster-oracle: ## Three relays on two database servers lose processes for CLUSTER_SECONDS (600), then with Patroni; SEED=n repeats a run
+	@scripts/setup build test patroni
 	swift build --build-tests
 	swift test --skip-build --filter 'EndToEnd.LongClusterOracle'
 

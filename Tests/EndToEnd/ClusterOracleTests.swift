@@ -17,18 +17,22 @@ struct ClusterTrial {
   let seed: UInt64
   /// Whether somebody wants to see how far it is.
   let isLong: Bool
-  private let database: PostgresPair
+  private let database: any DatabasePair
   private let cluster: RelayCluster
   private let upstream: TestUpstream
   private let ledger = ClusterLedger()
   private let trouble = Monitor(0.0)
   private var generator: SeededGenerator
 
-  init(seed: UInt64, isLong: Bool = false) async throws {
+  /// - Parameter servers: Starts the database's servers.
+  init(
+    seed: UInt64, isLong: Bool = false,
+    on servers: @escaping @Sendable () throws -> any DatabasePair = { try PostgresPair() }
+  ) async throws {
     self.seed = seed
     self.isLong = isLong
     generator = SeededGenerator(seed: seed)
-    database = try await onThread { try PostgresPair() }
+    database = try await onThread(servers)
     upstream = try TestUpstream()
     let reachability: [String: any Sendable] = ["firstProbeDelayMs": 10, "maxProbeDelayMs": 100]
     cluster = try await RelayCluster(
@@ -145,9 +149,19 @@ extension EndToEnd {
 
     @Test("what was acknowledged arrives in order, whichever relay or database is lost")
     func oracle() async throws {
-      var left = [ClusterFault.allCases]
+      var left = [ClusterFault.ofPair]
       try await ClusterTrial(seed: Self.seed).run { generator in
         (left.popLast() ?? []).shuffled(using: &generator)
+      }
+    }
+
+    @Test(
+      "the same where Patroni promotes the standby",
+      .enabled(if: PatroniPair.isInstalled, "Patroni or etcd is not installed"))
+    func patroni() async throws {
+      var left = [[ClusterFault.switchOver, .failOver, .killHolder]]
+      try await ClusterTrial(seed: Self.seed, on: { try PatroniPair() }).run { _ in
+        left.popLast() ?? []
       }
     }
 
@@ -187,11 +201,25 @@ extension EndToEnd {
 struct LongClusterOracle {
   @Test("what was acknowledged arrives in order, whichever relays and databases are lost")
   func oracle() async throws {
+    try await run(ClusterFault.ofPair) { try PostgresPair() }
+  }
+
+  @Test(
+    "the same where Patroni promotes the standby",
+    .enabled(if: PatroniPair.isInstalled, "Patroni or etcd is not installed"))
+  func patroni() async throws {
+    try await run(ClusterFault.ofPatroni) { try PatroniPair() }
+  }
+
+  /// Goes through the faults, again and again, in another order each time.
+  private func run(
+    _ faults: [ClusterFault], on servers: @escaping @Sendable () throws -> any DatabasePair
+  ) async throws {
     let end = Date(timeIntervalSinceNow: ClusterTrial.seconds ?? 0)
     let seed = ClusterTrial.wantedSeed ?? UInt64.random(in: 0..<1 << 32)
     print("cluster oracle: WAYSTATION_TEST_SEED=\(seed) repeats it")
-    try await ClusterTrial(seed: seed, isLong: true).run { generator in
-      Date() < end ? ClusterFault.allCases.shuffled(using: &generator) : []
+    try await ClusterTrial(seed: seed, isLong: true, on: servers).run { generator in
+      Date() < end ? faults.shuffled(using: &generator) : []
     }
   }
 }

@@ -2,12 +2,10 @@
 import Foundation
 import Synchronization
 
-/// Two servers on loopback: one that writes, and a synchronous standby that can take its place.
+/// Two servers of which the test says when the standby takes the other one's place.
 ///
-/// Both stop when this process ends. Patroni does the same with leases of its own; here the test
-/// says when.
-package final class PostgresPair: Sendable {
-  /// Where the two listen.
+/// Both stop when this process ends.
+package final class PostgresPair: DatabasePair {
   package let ports: [UInt16]
   /// The standby's way to either of them, while that one writes.
   private let links: [LossyProxy]
@@ -29,11 +27,8 @@ package final class PostgresPair: Sendable {
     }
   }
 
-  /// For both: whoever connects finds one that says that it writes.
-  package var url: String { Self.url(by: ports) }
-
-  /// For the one that writes, whatever the other one says.
-  package var writerURL: String { Self.url(by: [ports[writer.withLock { $0 }]]) }
+  /// The port of the one that writes.
+  package var writerPort: UInt16 { ports[writer.withLock { $0 }] }
 
   /// The standby's way to the one that writes.
   package var standbyLink: LossyProxy { links[writer.withLock { $0 }] }
@@ -44,9 +39,9 @@ package final class PostgresPair: Sendable {
       + "/postgres?target_session_attrs=read-write&sslmode=disable"
   }
 
-  /// Kills the one that writes as a power cut would, and has the standby take its place.
-  ///
-  /// It goes on alone until ``addStandby()``.
+  package var goesOnAlone: Bool { true }
+
+  /// See ``DatabasePair/failOver()``.
   package func failOver() throws {
     try endWriter()
     try promote()
@@ -59,7 +54,7 @@ package final class PostgresPair: Sendable {
   /// Kills the one that writes as a power cut would.
   package func endWriter() throws { try ask("end-writer") }
 
-  /// Stops all processes of the one that writes, which then neither answers nor ends.
+  /// See ``DatabasePair/freezeWriter()``.
   package func freezeWriter() throws { try ask("freeze-writer") }
 
   /// Has the one go on that writes, after it was stopped.
@@ -73,7 +68,7 @@ package final class PostgresPair: Sendable {
     writer.withLock { $0 = 1 - $0 }
   }
 
-  /// Has the one go on that wrote before the promotion: it knows of none, and says that it writes.
+  /// Has the former one go on, which says that it writes; see ``DatabasePair/thawFormer()``.
   package func thawFormer() throws { try ask("thaw-former") }
 
   /// Gives the one that writes a standby in place of the other one, which is killed if it runs, and

@@ -4,7 +4,7 @@ import Glibc
 import PostgresTesting
 
 /// What happens to the relays and their database, one at a time.
-enum ClusterFault: String, CaseIterable {
+enum ClusterFault: String {
   /// The relay that has the store is killed, perhaps together with a spare.
   case killHolder
   /// It stands still for longer than its lease, and goes on.
@@ -37,13 +37,29 @@ enum ClusterFault: String, CaseIterable {
   /// Answers of the database are lost on their way to the relay that has the store, those to
   /// commits as well.
   case loseAnswers
+  /// Patroni exchanges the database's servers, as operators have it do.
+  case switchOver
+  /// Patroni loses etcd for longer than its lease: no server writes.
+  case loseCoordinator
+
+  /// What happens to servers that the test promotes.
+  static let ofPair: [ClusterFault] = [
+    .killHolder, .freezeHolder, .freezeSession, .drain, .killSpare, .failOver, .thawPrimary,
+    .cutDatabase, .silenceDatabase, .cutRelays, .silenceRelays, .cutStandby, .silenceStandby,
+    .loseAnswers,
+  ]
+  /// What happens to servers that Patroni promotes, each time after its lease of 20 seconds.
+  static let ofPatroni: [ClusterFault] = [
+    .killHolder, .freezeHolder, .drain, .failOver, .thawPrimary, .cutDatabase, .loseAnswers,
+    .switchOver, .loseCoordinator,
+  ]
 }
 
 /// Brings faults about, and waits until the cluster is whole again after each.
 struct ClusterFaults: Sendable {
   let cluster: RelayCluster
   let ledger: ClusterLedger
-  let database: PostgresPair
+  let database: any DatabasePair
   /// How much the upstream cuts off and answers with 503, from 0 to 1.
   let trouble: Monitor<Double>
   /// How many acknowledgements there are before and after each fault.
@@ -72,6 +88,8 @@ struct ClusterFaults: Sendable {
     case .cutStandby: try await loseStandby { $0.cut() }
     case .silenceStandby: try await loseStandby { $0.fallSilent() }
     case .loseAnswers: try await loseAnswers()
+    case .switchOver: try await switchOver()
+    case .loseCoordinator: try await loseCoordinator()
     }
     try await ledger.progress(acknowledgements)
     if cluster.lapseCount != lapses { ledger.mix() }
@@ -155,9 +173,15 @@ struct ClusterFaults: Sendable {
     async let promoted: Void = onThread { [database] in try database.failOver() }
     if let holder { try await killRelay(holder) }
     try await promoted
-    try await ledger.progress(acknowledgements)
+    if database.goesOnAlone {
+      try await ledger.progress(acknowledgements)
+    } else {
+      try await onThread { [database] in try database.addStandby() }
+    }
     if let holder { try await restart(holder) }
     try await onThread { [database] in try database.addStandby() }
+    // Where the promotion takes longer than a lease, another relay may have the store.
+    try await becomeWhole()
   }
 
   func restart(_ index: Int) async throws {

@@ -14,15 +14,18 @@ extension ClusterFaults {
     let pause = Int.random(in: 0..<3500, using: &generator)
     try await cluster.rest(milliseconds: pause)
     try await onThread { [database] in try database.promote() }
-    if generator.happens(0.7) { try await ledger.progress(acknowledgements) }
+    if generator.happens(0.7), database.goesOnAlone {
+      try await ledger.progress(acknowledgements)
+    }
     try await onThread { [database] in try database.thawFormer() }
+    if !database.goesOnAlone { try await onThread { [database] in try database.addStandby() } }
     if generator.happens(0.6) {
       let index = Int.random(in: cluster.relays.indices, using: &generator)
       try await killRelay(index)
       try await restart(index)
     }
     try await ledger.progress(2 * acknowledgements)
-    // As Patroni ends it once it notices that it has lost its lease.
+    // It ends then; with Patroni, once that notices that it has lost its lease.
     try await onThread { [database] in try database.addStandby() }
     try await becomeWhole()
   }
@@ -61,6 +64,7 @@ extension ClusterFaults {
   ///
   /// Perhaps it is killed as well. Then the standby has all that was acknowledged.
   mutating func loseStandby(_ lose: (LossyProxy) -> Void) async throws {
+    guard let database = database as? PostgresPair else { return }
     let link = database.standbyLink
     lose(link)
     defer { link.mend() }
@@ -68,11 +72,11 @@ extension ClusterFaults {
     try await cluster.rest(milliseconds: pause)
     let isLost = generator.happens(0.4)
     if isLost {
-      try await onThread { [database] in try database.failOver() }
+      try await onThread { try database.failOver() }
       try await ledger.progress(acknowledgements)
     }
     link.mend()
-    if isLost { try await onThread { [database] in try database.addStandby() } }
+    if isLost { try await onThread { try database.addStandby() } }
     try await ledger.progress(acknowledgements)
     try await becomeWhole()
   }
@@ -94,7 +98,7 @@ extension ClusterFaults {
   }
 
   /// Waits until one relay has the store, and starts those again that have lost it.
-  private func becomeWhole() async throws {
+  func becomeWhole() async throws {
     let holder = try await cluster.holder().index
     for index in cluster.relays.indices where index != holder && cluster.hasHeld(index) {
       try await expect(.exit(1), of: index)

@@ -9,7 +9,7 @@ struct DatabaseAsker: Sendable {
   init(url: String) { self.url = { url } }
 
   /// Asks the one of a pair that writes, whatever the other one says.
-  init(_ pair: PostgresPair) { url = { pair.writerURL } }
+  init(_ pair: any DatabasePair) { url = { pair.writerURL } }
 
   /// Carries out a statement, and returns what it answers as text.
   @discardableResult

@@ -41,7 +41,7 @@ final class RelayCluster: Sendable {
   ///   - pair: The database's servers.
   ///   - durability: How safe its commits are to be.
   init(
-    _ count: Int, on pair: PostgresPair, for upstream: [String: any Sendable],
+    _ count: Int, on pair: any DatabasePair, for upstream: [String: any Sendable],
     durability: String = "local"
   ) async throws {
     let authority = try await CertificateAuthority(name: "relays")
