@@ -1,4 +1,5 @@
 #if PostgreSQL
+import Foundation
 import Glibc
 import Testing
 
@@ -58,27 +59,76 @@ extension EndToEnd.Passing {
     #expect(received.map(\.target) == (1...taken).map { "/\($0)" })
   }
 
+  @Test("one that has just begun to wait gets the store handed over, as others do")
+  func newSpare() async throws {
+    // It is not in the status yet.
+    try await startBoth()
+    holder.signal(SIGTERM)
+    try await holder.log(holds: "handing over")
+    #expect(try await holder.ending() == .exit(0))
+    try await device(at: spare).post(["path": "/1"]).require(202)
+  }
+
+  @Test("who has taken the store keeps no connection to the one that had it")
+  func formerLinks() async throws {
+    try await knowEachOther()
+    let port = holder.port(of: 1)
+    try await device(at: spare).post(["path": "/1"]).require(202)
+    #expect(try Self.connectionCount(to: port) > 0)
+    holder.signal(SIGTERM)
+    #expect(try await holder.ending() == .exit(0))
+    try await device(at: spare).post(["path": "/2"]).require(202)
+    try await eventually("no connection to the former relay") {
+      try Self.connectionCount(to: port) == 0 ? true : nil
+    }
+  }
+
+  /// The number of connections of this machine that somebody holds to a port.
+  private static func connectionCount(to port: UInt16) throws -> Int {
+    // Its lines are: number, local address, remote address, state, and others (proc_net(5)).
+    let held: Set = ["01", "08"]  // Established, and closed by the other end alone.
+    let remote = ":" + String(format: "%04X", port)
+    let table = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/tcp")).readToEnd()
+    return String(decoding: table ?? Data(), as: UTF8.self)
+      .split(separator: "\n").map { $0.split(separator: " ") }
+      .count { $0.count > 3 && $0[2].hasSuffix(remote) && held.contains(String($0[3])) }
+  }
+
+  /// Listens to a relay's events, and again at once when they end, as a page does.
+  ///
+  /// - Returns: How many streams have begun and ended, once the relay takes no connection any more.
+  private func follow(_ relay: Relay) async throws -> Task<Int, any Error> {
+    let port = relay.port(of: 0)
+    let first = try Connection(port: port)
+    try await onThread { try first.beginListening() }
+    return Task {
+      try await onThread {
+        var endings = 0
+        var next: Connection? = first
+        while let connection = next {
+          // Nobody ends it but the relay, by its last chunk, or with the connection.
+          _ = try? connection.read(through: "\r\n0\r\n\r\n")
+          endings += 1
+          next = try? Connection(port: port)
+          guard (try? next?.beginListening()) != nil else { return endings }
+        }
+        return endings
+      }
+    }
+  }
+
   @Test("whoever listens to events, or waits, keeps nobody: it is sent away, and away again")
   func listeners() async throws {
     try await knowEachOther()
-    let isOver = Monitor(false)
-    let listening = Task { [holder] in
-      while !isOver.change({ $0 }) {
-        // Again and again, as a page does.
-        guard
-          let listener = try? await Listener(
-            holder, token: Credentials.steer, connection: Connection(port: holder.port(of: 0)))
-        else { continue }
-        _ = try? await listener.first("never")
-      }
-    }
+    let listening = try await follow(holder)
     try await device(at: holder).post(["path": "/1"]).require(202)
     holder.signal(SIGTERM)
-    try await holder.log(holds: "\"stopped\"")
-    isOver.change { $0 = true }
-    #expect(try await holder.ending() == .exit(0))
-    await listening.value
     // Its grace period is 30 seconds, and a test that waits for a line of the log waits for 20.
+    try await holder.log(holds: "\"stopped\"")
+    #expect(try await holder.ending() == .exit(0))
+    let endings = try await listening.value
+    // The stream of the relay that had the store, and one at least that it passed on.
+    #expect(endings >= 2)
     try await device(at: spare).post(["path": "/2"]).require(202)
   }
 
@@ -131,8 +181,29 @@ extension EndToEnd.Passing {
   }
 }
 
+extension Connection {
+  /// Asks for the events, and reads until they begin.
+  fileprivate func beginListening() throws {
+    try write(Bytes.events)
+    guard let head = try read(through: "\r\n\r\n"),
+      String(decoding: head, as: UTF8.self).hasPrefix("HTTP/1.1 200")
+    else { throw EndedEarly() }
+  }
+}
+
+/// A connection has ended before its answer began.
+private struct EndedEarly: Error {}
+
 /// Requests as bytes.
 private enum Bytes {
+  static let events = Array(
+    """
+    GET /v1/events HTTP/1.1\r
+    Host: relay\r
+    Authorization: Bearer \(Credentials.steer)\r
+    \r\n
+    """.utf8)
+
   static func post(_ path: String, key: String) -> [UInt8] {
     let body = #"{"client":"device-1","path":"\#(path)","key":"\#(key)"}"#
     return Array(

@@ -73,6 +73,23 @@ struct SpareTests {
     await second.close()
   }
 
+  @Test("that ends as well is not waited for by the one that has given the store up")
+  func bothEnd() async throws {
+    let bench = try StoreBench()
+    var options = StoreBench.options
+    // Longer than this test may take.
+    options.lease.successionMs = 90_000
+    let first = try PostgresStore(at: try bench.address(), options)
+    first.start(observer: QuietObserver())
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    _ = first.announceHandover()
+    spare.store.cancel()
+    #expect(try await spare.store.value == nil)
+    await first.close()
+    #expect(await first.successor() == nil)
+  }
+
   @Test("stays one relay in the list, though it has to connect anew")
   func connectedAnew() async throws {
     let bench = try StoreBench()

@@ -23,6 +23,8 @@ package final class PostgresStore: SharedStore {
     package var relayAddress: String?
     /// The release, for the operators of other relays.
     package var version = ""
+    /// The times by which relays take the store from each other: the same ones for all of them.
+    package var lease = LeaseLimits()
     var identity: RelayIdentity { RelayIdentity(address: relayAddress, version: version) }
 
     /// Sets the clock.
@@ -83,7 +85,9 @@ package final class PostgresStore: SharedStore {
     epoch = seat.epoch
     process = seat.process
     durability = options.durability
-    let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
+    var limits = DatabaseLimits()
+    limits.lease = options.lease
+    let lease = Lease(takenAt: seat.takenAt, limits)
     self.lease = lease
     do throws(StoreError) {
       // It beats from the beginning: counting may take longer than a lease.
