@@ -68,6 +68,19 @@ package struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflect
     self.applicationName = applicationName
   }
 
+  private init(_ host: Host, of whole: PostgresAddress) {
+    hosts = [host]
+    parameters = whole.parameters.filter { $0.key != "target_session_attrs" }
+    passwordFile = whole.passwordFile
+    applicationName = whole.applicationName
+    subject = host.description
+  }
+
+  /// One of the hosts alone, whether it writes or not.
+  package func alone(_ index: Int) -> PostgresAddress {
+    PostgresAddress(hosts[index], of: self)
+  }
+
   private static func element(_ index: Int, of list: [String]) -> String? {
     list.indices.contains(index) && !list[index].isEmpty ? list[index] : nil
   }

@@ -75,7 +75,8 @@ extension PostgresConnection {
       defer { PQfinish(connection) }
       let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
       let state = ServerMessage.state(in: message)
-      let isDenied = state.map(isDenial) ?? (PQconnectionNeedsPassword(connection) == 1)
+      let isDenied =
+        state.map { !PostgresError.mayPass($0) } ?? (PQconnectionNeedsPassword(connection) == 1)
       let isMistake = state == nil && ServerMessage.isOfMistake(message)
       throw failure(
         isDenied ? .denied : isMistake ? .invalid : .unreachable, ServerMessage.line(message),
@@ -146,14 +147,6 @@ extension PostgresConnection {
 
   /// After how long it is noticed that a connection is to be given up that is being made.
   private static let givingUpMs = 100
-
-  /// Whether a server that ended the connection with this code has refused the relay.
-  ///
-  /// The others are troubles of the server, such as too many connections, a start or an end: it is
-  /// worth trying again (<https://www.postgresql.org/docs/15/errcodes-appendix.html>).
-  private static func isDenial(_ state: String) -> Bool {
-    !["08", "53", "57", "58", "XX"].contains(state.prefix(2))
-  }
 }
 
 extension ServerMessage {

@@ -65,6 +65,27 @@ extension EndToEnd {
       #expect(left.text.contains("no relay has the store"), "\(left.text)")
     }
 
+    @Test("of several hosts it is said which one was looked at, and what the others are")
+    func hosts() async throws {
+      let pair = try await onThread { try PostgresPair() }
+      let (former, next) = (pair.ports[0], pair.ports[1])
+      let whole = try await check(pair.url, "--try-store")
+      #expect(whole.ending == .exit(0), "\(whole.text)")
+      #expect(whole.text.contains("at 127.0.0.1:\(former), in plain text"), "\(whole.text)")
+      #expect(whole.text.contains("127.0.0.1:\(next) is there as well, and only reads"))
+      let twice = try await check(
+        PostgresPair.url(by: [former, former]), "--try-store")
+      #expect(twice.ending == .exit(0) && twice.text.contains("is the same server"))
+      try await onThread {
+        try pair.freezeWriter()
+        try pair.promote()
+        try pair.thawFormer()
+      }
+      let parted = try await check(pair.url, "--try-store")
+      #expect(parted.ending == .exit(1))
+      #expect(parted.text.contains("127.0.0.1:\(next) says that it writes, too"), "\(parted.text)")
+    }
+
     @Test("tables that do not say what they are, and a database that only reads, cannot be used")
     func faults() async throws {
       let readOnly = try await check(

@@ -61,6 +61,46 @@ struct SeatTests {
     await store.close()
   }
 
+  /// What a database has that was put back to an older state: the seat, and an older commit.
+  private static let putBack = PostgresCommand("UPDATE seat_commit SET number = number - 1")
+
+  @Test("a database that has lost a confirmed commit is noticed by the next beat")
+  func putBack() async throws {
+    let bench = try StoreBench()
+    let observer = QuietObserver()
+    let store = try bench.open(observer)
+    for number in 1...3 {
+      _ = try await store.append([StoreBench.draft(number)], isAtomic: false)
+    }
+    await observer.nextBeat()
+    #expect(observer.lossCount == 0)
+    var connection = try bench.database.connect()
+    _ = try connection.run([Self.putBack])
+    #expect(await observer.loss().detail.contains("lacks commits"))
+    await store.close()
+  }
+
+  @Test("it is noticed by who writes as well, who has another seat by then")
+  func writesToPutBack() async throws {
+    let bench = try StoreBench()
+    var options = StoreBench.options
+    // No beat comes in between.
+    (options.lease.beatMs, options.lease.ttlMs) = (300_000, 900_000)
+    let observer = QuietObserver()
+    let store = try PostgresStore(at: try bench.address(), options)
+    store.start(observer: observer)
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    var connection = try bench.database.connect()
+    _ = try connection.run([
+      Self.putBack, PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat"),
+    ])
+    await #expect(throws: StoreError.self) {
+      try await store.append([StoreBench.draft(2)], isAtomic: false)
+    }
+    #expect(await observer.loss().detail.contains("lacks commits"))
+    await store.close()
+  }
+
   @Test("who opens the store has it, and who had it writes nothing more")
   func takenOver() async throws {
     let bench = try StoreBench()

@@ -73,6 +73,97 @@ struct SpareTests {
     await second.close()
   }
 
+  /// Whatever reads all numbers that were given out waits for it in vain.
+  private static let lockOfNumbers = [
+    PostgresCommand("SET idle_in_transaction_session_timeout = 0"), PostgresCommand("BEGIN"),
+    PostgresCommand("LOCK TABLE given"),
+  ]
+
+  /// Waits until it says something else than that a lock keeps it from opening the store.
+  private func waitBehindLock(_ spare: Spare) async throws -> StoreWait {
+    var wait = try await spare.nextWait()
+    while case .unreachable(let error) = wait, error.detail.contains("lock timeout") {
+      wait = try await spare.nextWait()
+    }
+    return wait
+  }
+
+  @Test("waits for an operator's lock that it finds when it has taken the store")
+  func lockedOut() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    var connection = try bench.database.connect()
+    _ = try connection.run(Self.lockOfNumbers)
+    await first.close()
+    #expect(try await spare.nextWait() == .opening)
+    guard case .unreachable(let error) = try await spare.nextWait() else {
+      Issue.record("it says nothing")
+      return
+    }
+    #expect(error.detail.contains("lock timeout"))
+    _ = try connection.run([PostgresCommand("COMMIT")])
+    let second = try #require(try await spare.store.value)
+    second.start(observer: QuietObserver())
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await second.close()
+  }
+
+  @Test("is one again if another relay takes the store while it opens it")
+  func takenWhileOpening() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    var connection = try bench.database.connect()
+    _ = try connection.run(Self.lockOfNumbers)
+    await first.close()
+    #expect(try await spare.nextWait() == .opening)
+    var another = try bench.database.connect()
+    _ = try another.run([
+      PostgresCommand("DELETE FROM seat"), PostgresCommand("SELECT take_store(7, 7, '{}', '{}')"),
+    ])
+    #expect(try await waitBehindLock(spare) == .another(address: nil))
+    _ = try another.run([PostgresCommand("DELETE FROM seat")])
+    #expect(try await waitBehindLock(spare) == .opening)
+    _ = try connection.run([PostgresCommand("COMMIT")])
+    let second = try #require(try await spare.store.value)
+    second.start(observer: QuietObserver())
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(second.leases()[0].epoch == first.leases()[0].epoch + 3)
+    await second.close()
+  }
+
+  @Test(
+    "bears a database without room, or that takes no connections for a while",
+    arguments: ["53100", "58030", "55000"])
+  func noRoom(state: String) async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    var connection = try bench.database.connect()
+    _ = try connection.run([
+      PostgresCommand(
+        sql: """
+          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '\(state)'; END $$
+          """),
+      PostgresCommand("CREATE TRIGGER refuse BEFORE UPDATE ON shard EXECUTE FUNCTION refuse()"),
+    ])
+    await first.close()
+    guard case .unreachable(let error) = try await spare.nextWait() else {
+      Issue.record("it says nothing")
+      return
+    }
+    #expect(error.detail.contains("not now"))
+    _ = try connection.run([PostgresCommand("DROP TRIGGER refuse ON shard")])
+    await (try #require(try await spare.store.value)).close()
+  }
+
   @Test("that ends as well is not waited for by the one that has given the store up")
   func bothEnd() async throws {
     let bench = try StoreBench()

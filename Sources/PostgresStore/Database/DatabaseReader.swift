@@ -11,6 +11,8 @@ final class DatabaseReader {
   let limits: DatabaseLimits
   private let isGivenUp: () -> Bool
   private var connection: ServerConnection?
+  /// The place of the host that the last connection was to.
+  private(set) var host = 0
   /// The version of the seat that stood at the connection's server.
   private var version = 0
 
@@ -93,6 +95,7 @@ final class DatabaseReader {
       return false
     }
     version = standing.version
+    host = connection.host
     return true
   }
 }

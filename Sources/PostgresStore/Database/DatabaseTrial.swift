@@ -21,7 +21,8 @@ package struct DatabaseTrial: Sendable {
   ) throws(StoreError) {
     let reader = DatabaseReader(at: ServerChoice(address), DatabaseLimits())
     let rows = try reader.run([.server, .places])
-    note(server: rows[0])
+    note(server: rows[0], at: address.alone(reader.host))
+    lookAround(from: reader.host, startedAt: rows[0].text(0, 4), of: address)
     note(try DurabilityReading(reader, asksForStandbys: true), wanting: durability)
     guard !rows[1].isNull(0, 0) else {
       faults.append("there is no schema for tables: see the role's search_path and its rights")
@@ -48,13 +49,41 @@ package struct DatabaseTrial: Sendable {
     if let mark { faults.append(mark.refusal(to: "open", address.subject).detail) }
   }
 
-  private mutating func note(server rows: PostgresRows) {
+  private mutating func note(server rows: PostgresRows, at address: PostgresAddress) {
     let security = rows.textOrNil(0, 1).map { "over \($0)" } ?? "in plain text"
-    findings.append("PostgreSQL \(rows.text(0, 0)), \(security), as the role \(rows.text(0, 2))")
+    findings.append(
+      "PostgreSQL \(rows.text(0, 0)) at \(address.subject), \(security), as the role "
+        + rows.text(0, 2))
     if rows.bool(0, 3) {
       faults.append(
         "it only reads: a standby, or set so. With several hosts, target_session_attrs=read-write "
           + "finds the one that writes")
+    }
+  }
+
+  /// Looks what the other hosts of the URL say of themselves.
+  ///
+  /// - Parameter start: When the server was started that was found: two names may lead to it.
+  private mutating func lookAround(
+    from found: Int, startedAt start: String, of address: PostgresAddress
+  ) {
+    for index in 0..<address.hostCount where index != found {
+      let other = address.alone(index)
+      do throws(StoreError) {
+        let reader = DatabaseReader(at: ServerChoice(other), DatabaseLimits())
+        let server = try reader.run([.server])[0]
+        if server.text(0, 4) == start {
+          findings.append("\(other.subject) is the same server")
+        } else if server.bool(0, 3) {
+          findings.append("\(other.subject) is there as well, and only reads")
+        } else {
+          faults.append(
+            "\(other.subject) says that it writes, too: of two such servers one is a former"
+              + " primary, which has to be ended before a relay is started")
+        }
+      } catch {
+        findings.append("\(other.subject) cannot be used just now: \(error.detail)")
+      }
     }
   }
 
@@ -112,7 +141,8 @@ extension PostgresCommand {
     """
     SELECT current_setting('server_version'),
       (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl), current_user,
-      pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
+      pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on',
+      pg_postmaster_start_time()::text
     """)
 
   /// The schema, whether tables may be made there, whether there are some, and whether they may be

@@ -9,6 +9,8 @@ final class Lease: Sendable {
   private let proof: Mutex<LeaseProof>
   /// Why the last beat did not succeed; nil if it did.
   private let failure = Mutex<String?>(nil)
+  /// Why another relay has the store, or is to have it; nil as long as nothing says so.
+  private let loss = Mutex<StoreError?>(nil)
   private let course = Monitor(Course())
   private let sharing = Mutex<[SharingRelay]>([])
   let limits: DatabaseLimits
@@ -64,6 +66,12 @@ final class Lease: Sendable {
 
   /// Notes why a beat has not succeeded.
   func note(failure reason: String) { failure.withLock { $0 = reason } }
+
+  /// Why the lease is lost for good; nil if it is not known to be.
+  var lost: StoreError? { loss.withLock { $0 } }
+
+  /// Notes that the lease is lost for good.
+  func lose(_ error: StoreError) { loss.withLock { $0 = error } }
 
   /// Whether the store is about to be given up.
   var isLeaving: Bool { course.access { $0.isLeaving } }
@@ -173,6 +181,8 @@ final class LeaseKeeper: Sendable {
   private func beat(_ line: inout Line) {
     let sentAt = Lease.now()
     let showing = state.withLock { $0.registry.beat() }
+    let incarnations = PostgresValue.int64s(servers.standing.incarnations)
+    let confirmed = servers.confirmedCommit
     do throws(PostgresError) {
       let rows = try run(
         [
@@ -180,15 +190,17 @@ final class LeaseKeeper: Sendable {
             """
             UPDATE seat SET beats = beats + 1, draining = $3
             WHERE process = $1 AND incarnation = ANY($2)
-            """,
-            [
-              .int64(process), .int64s(servers.standing.incarnations), .bool(lease.isLeaving),
-            ]),
+            """, [.int64(process), incarnations, .bool(lease.isLeaving)]),
           // A server that is behind may still show the seat of one that had the store before.
           PostgresCommand("SELECT count(*) FROM shard WHERE epoch > $1", [.int64(epoch)]),
+          PostgresCommand(
+            "SELECT count(*) FROM seat_commit WHERE incarnation = ANY($1) AND number < $2",
+            [incarnations, .int64(confirmed)]),
         ] + showing + [RelayRegistry.list], on: &line)
       lease.note(RelayRegistry.relays(in: rows[rows.count - 1]))
-      if rows[0].affectedCount > 0 {
+      if rows[2].int64(0, 0) > 0 {
+        lose(StoreError(PostgresError.fencedOff(from: servers.address, Seat.isOlder)))
+      } else if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
         servers.confirm(line.host)
         let observer = state.withLock { state in
@@ -197,7 +209,7 @@ final class LeaseKeeper: Sendable {
         }
         observer?.leaseHeld()
       } else if rows[1].int64(0, 0) > 0 {
-        state.withLock { $0.observer }?.leaseLost(.leaseLost(to: servers.address.subject))
+        lose(.leaseLost(to: servers.address.subject))
       } else {
         // It is just being taken anew by a connection in place of a lost one, or this server is
         // behind another one.
@@ -209,6 +221,12 @@ final class LeaseKeeper: Sendable {
       line.connection = nil
       lease.note(failure: error.description)
     }
+  }
+
+  /// Nobody listens yet while the store is being opened: that looks at the lease.
+  private func lose(_ error: StoreError) {
+    lease.lose(error)
+    state.withLock { $0.observer }?.leaseLost(error)
   }
 
   private func run(

@@ -262,10 +262,14 @@ final class Seat {
       do throws(PostgresError) {
         let rows = try run([fence] + commands + [mark])
         if let marked = rows.last, marked.count == 1 { commitSetting = marked.text(0, 0) }
+        servers.confirmedCommit = number
         return Array(rows.dropFirst().dropLast())
       } catch {
         guard error.kind != .rejected else { throw StoreError(error) }
-        if try isCommitted(after: error, isSent: isSent, whileLost) { return nil }
+        if try isCommitted(after: error, isSent: isSent, whileLost) {
+          servers.confirmedCommit = number
+          return nil
+        }
       }
     }
   }
@@ -311,23 +315,27 @@ final class Seat {
         host = made.host
         connection = consume made
         let isHeld = try reseat()
-        guard let committed = isHeld else { throw leaseLost }
+        guard let committed = isHeld else { throw .fencedOff(from: address, Self.isTaken) }
+        guard committed >= servers.confirmedCommit else {
+          throw .fencedOff(from: address, Self.isOlder)
+        }
         return committed >= number
       } catch {
-        if error.sqlState == Self.leaseLostState { throw StoreError(error) }
+        if error.sqlState == PostgresError.fencedOff { throw StoreError(error) }
         connection = nil
         last = error
       }
     }
   }
 
-  private static let leaseLostState = "WS001"
-
-  private var leaseLost: PostgresError {
-    PostgresError(
-      kind: .rejected, operation: "write to", subject: address.subject,
-      detail: "another relay has taken this one's shards", sqlState: Self.leaseLostState)
-  }
+  private static let isTaken = "another relay has taken this one's shards"
+  /// Why a relay ends whose database has lost what it had confirmed.
+  ///
+  /// What the relay has in memory, its counts above all, is not what is stored then.
+  static let isOlder =
+    "the database lacks commits that it had confirmed to this relay: it was put back to an older"
+    + " state, or a server without the latest commits took the place of the one that wrote."
+    + " Started again, the relay goes on from what the database has"
 
   /// Takes the place of the former incarnations.
   ///

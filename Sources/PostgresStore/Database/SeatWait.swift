@@ -124,12 +124,8 @@ extension PostgresError {
     switch kind {
     case .unreachable, .lost, .unconfirmed: return true
     case .denied, .invalid: return false
-    case .rejected: break
+    case .rejected: return sqlState.map(Self.mayPass) ?? false
     }
-    let state = sqlState ?? ""
-    // A conflict with another transaction, a lock, an operator's hand (classes 40, 55 and 57 of
-    // PostgreSQL's error codes); a database that only reads, until it is promoted.
-    return ["40", "55", "57"].contains { state.hasPrefix($0) } || state == "25006"
   }
 }
 #endif

@@ -29,6 +29,7 @@ final class ServerChoice: Sendable {
 
   let address: PostgresAddress
   private let state = Mutex(State())
+  private let commit = Atomic<Int64>(0)
 
   init(_ address: PostgresAddress) { self.address = address }
 
@@ -68,6 +69,14 @@ final class ServerChoice: Sendable {
     state.withLock { $0.confirmed.map { $0 != host } ?? false }
   }
 
+  /// The number of the last transaction of this relay's seat that a server has confirmed.
+  ///
+  /// A database that has the seat under a lower number has lost it.
+  var confirmedCommit: Int64 {
+    get { commit.load(ordering: .acquiring) }
+    set { commit.store(newValue, ordering: .releasing) }
+  }
+
   /// The seat by which this relay writes; none before it has the store.
   var standing: Standing { state.withLock { $0.standing } }
 
@@ -96,7 +105,8 @@ extension PostgresError {
     PostgresError(
       kind: .unreachable, operation: "connect", subject: address.subject,
       detail: "the server that was reached does not know this relay's seat: it is behind another"
-        + " one that took its place")
+        + " one that took its place. If the database was put back to an older state, start the"
+        + " relay again")
   }
 }
 #endif

@@ -23,7 +23,7 @@ extension StoreError {
     case .rejected: break
     }
     return switch error.sqlState {
-    case Self.fencedOff: .leaseLost
+    case PostgresError.fencedOff: .leaseLost
     // insufficient_resources, disk_full
     case "53000", "53100": .diskFull
     // data_corrupted, index_corrupted
@@ -31,9 +31,6 @@ extension StoreError {
     default: .other
     }
   }
-
-  /// What `fence` raises: the seat is gone, or a shard is another's.
-  private static let fencedOff = "WS001"
 
   static func closed(operation: String) -> StoreError {
     StoreError(kind: .closed, operation: operation, subject: "the store", detail: "it is closed")
@@ -49,6 +46,18 @@ extension StoreError {
     StoreError(
       kind: .corrupt, operation: "read", subject: "the store",
       detail: "it holds \(what), which makes no sense")
+  }
+}
+
+extension PostgresError {
+  /// The SQLSTATE that `fence` raises: the seat is gone, or a shard is another's.
+  static let fencedOff = "WS001"
+
+  /// This relay may not write any more, for a reason.
+  static func fencedOff(from address: PostgresAddress, _ reason: String) -> PostgresError {
+    PostgresError(
+      kind: .rejected, operation: "write to", subject: address.subject, detail: reason,
+      sqlState: fencedOff)
   }
 }
 #endif

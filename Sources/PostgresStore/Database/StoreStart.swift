@@ -22,16 +22,25 @@ struct StoreStart: Sendable {
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
-  /// Reads, and tries again as long as the database cannot be reached: it could a moment ago.
+  /// Reads, and tries again if the database cannot be reached, or has no room: it could a moment
+  /// ago.
+  ///
+  /// Other errors, such as a lock that an operator holds, are borne for ``LeaseLimits/refusalMs``.
   ///
   /// - Parameters:
   ///   - epoch: The one under which the store was taken.
+  ///   - lease: Once it is lost, somebody else has the store.
   ///   - durability: How safe commits are to be; that is looked at, too.
+  ///   - tell: Is told what went wrong, each time.
   ///   - isOver: Waits for so many milliseconds; whether to try no more after that.
+  /// - Throws: ``StoreError/Kind/leaseLost`` if the lease is lost.
   static func read(
-    at servers: ServerChoice, takenUnder epoch: Int64, _ durability: StoreDurability,
+    at servers: ServerChoice, takenUnder epoch: Int64, _ lease: Lease,
+    _ durability: StoreDurability, tell: (StoreError) -> Void,
     isOver: (_ milliseconds: Int64) -> Bool
   ) throws(StoreError) -> StoreStart {
+    let limits = lease.limits.lease
+    let bearsUntil = Lease.now().adding(milliseconds: limits.refusalMs)
     while true {
       do throws(StoreError) {
         let reader = try DatabaseReader.forStart(at: servers)
@@ -42,7 +51,12 @@ struct StoreStart: Sendable {
         }
         return start
       } catch {
-        guard error.kind == .inputOutput, !isOver(LeaseLimits().beatMs) else { throw error }
+        if let lost = lease.lost { throw lost }
+        let isLasting = [.inputOutput, .diskFull].contains(error.kind)
+        guard isLasting || Lease.now() < bearsUntil else { throw error }
+        tell(error)
+        guard !isOver(limits.beatMs) else { throw error }
+        if let lost = lease.lost { throw lost }
       }
     }
   }

@@ -29,6 +29,28 @@ extension PostgresStore {
     return try result.get()
   }
 
+  /// Takes the store and opens it, as often as another relay takes it meanwhile; nil if that is to
+  /// be waited for no longer.
+  private static func taken(
+    at address: PostgresAddress, _ options: Options, tell: @escaping (StoreWait) -> Void,
+    isOver: @escaping (_ milliseconds: Int64) -> Bool
+  ) throws(StoreError) -> PostgresStore? {
+    while true {
+      let servers = ServerChoice(address)
+      var wait = SeatWait(
+        at: servers, options.identity, DatabaseLimits(), tell: tell, isOver: isOver)
+      guard let seat = try wait.seat() else { return nil }
+      do throws(StoreError) {
+        let store = try PostgresStore(
+          seat, at: servers, options, tell: { tell(.unreachable($0)) }, isOver: isOver)
+        return store
+      } catch {
+        // Nothing was begun with it: this relay is a spare again.
+        guard error.kind == .leaseLost else { throw error }
+      }
+    }
+  }
+
   private static func open(
     at address: PostgresAddress, _ options: Options,
     _ waiting: @escaping @Sendable (StoreWait) -> Void, _ isCancelled: Monitor<Bool>,
@@ -41,16 +63,7 @@ extension PostgresStore {
             let deadline = MonotonicClock.now().adding(milliseconds: milliseconds)
             return isCancelled.wait(until: deadline) { $0 ? true : nil } != nil
           }
-          let servers = ServerChoice(address)
-          var wait = SeatWait(
-            at: servers, options.identity, DatabaseLimits(), tell: waiting,
-            isOver: isOver)
-          let seat = try wait.seat()
-          resume(
-            .success(
-              try seat.map { seat throws(StoreError) in
-                try PostgresStore(seat, at: servers, options, isOver: isOver)
-              }))
+          resume(.success(try taken(at: address, options, tell: waiting, isOver: isOver)))
         } catch {
           resume(.failure(error))
         }

@@ -77,9 +77,13 @@ package final class PostgresStore: SharedStore {
 
   /// Begins with a seat that has just been taken.
   ///
-  /// - Parameter isOver: Waits for so many milliseconds; whether to try no more after that.
+  /// - Parameters:
+  ///   - tell: Is told what keeps it from reading what it needs, each time that it tries.
+  ///   - isOver: Waits for so many milliseconds; whether to try no more after that.
+  /// - Throws: ``StoreError/Kind/leaseLost`` if another relay has taken the store meanwhile.
   init(
     _ seat: Seat, at servers: ServerChoice, _ options: Options,
+    tell: (StoreError) -> Void = { _ in },
     isOver: (_ milliseconds: Int64) -> Bool = { _ in true }
   ) throws(StoreError) {
     epoch = seat.epoch
@@ -89,16 +93,19 @@ package final class PostgresStore: SharedStore {
     limits.lease = options.lease
     let lease = Lease(takenAt: seat.takenAt, limits)
     self.lease = lease
+    // It beats from the beginning: counting may take longer than a lease.
+    let keeper = LeaseKeeper(of: seat, options.identity, lease, at: servers)
+    let beating = try Self.spawn("store-lease") { keeper.run() }
     do throws(StoreError) {
-      // It beats from the beginning: counting may take longer than a lease.
-      let keeper = LeaseKeeper(of: seat, options.identity, lease, at: servers)
-      let beating = try Self.spawn("store-lease") { keeper.run() }
       let begun = try StoreStart.read(
-        at: servers, takenUnder: epoch, options.durability, isOver: isOver)
+        at: servers, takenUnder: epoch, lease, options.durability, tell: tell, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
       try startThreads(at: servers, Handover(seat), begun, keeper, beating)
     } catch {
       lease.end()
+      beating.join()
+      // The next one need not wait until this one is dead.
+      if error.kind != .leaseLost { seat.leave() }
       throw error
     }
   }

@@ -131,12 +131,11 @@ extension Relay {
   ///
   /// A disk that takes no more must not keep the relay from starting.
   func noteInterrupted() async {
-    do throws(StoreError) {
+    await finish("end the operations of the process before") {
+      [parts] () async throws(StoreError) in
       for incarnation in try await parts.store.endedIncarnations() {
         try await parts.store.interruptOperations(of: incarnation, at: parts.now().wall)
       }
-    } catch {
-      log.error("operations could not be ended", ("error", .text(error.description)))
     }
   }
 
@@ -144,10 +143,44 @@ extension Relay {
   ///
   /// Trouble with them must not keep the relay from starting: nothing of them was accepted yet.
   func takeUpUploads() async {
-    do throws(StoreError) {
+    await finish("take up the uploads that are open") { [parts] () async throws(StoreError) in
       parts.uploads.restore(try await parts.store.openUploads())
+    }
+  }
+
+  /// The time from one try of ``finish(_:_:)`` to the next, in milliseconds.
+  private static let finishingMs: Int64 = 5_000
+
+  /// Does a part of the start that the relay can do without for a while.
+  ///
+  /// If the store does not let it, it is tried again and again beside what the relay does, until
+  /// the store is closed.
+  private func finish(
+    _ part: String, _ work: @escaping @Sendable () async throws(StoreError) -> Void
+  ) async {
+    guard let error = await Self.failure(of: work) else { return }
+    log.error(
+      "a part of the start is left to be done: it is tried again",
+      ("part", .text(part)), ("error", .text(error.description)))
+    let (loop, log) = (parts.dispatcher.loop, log)
+    Task(executorPreference: loop) {
+      var last: StoreError? = error
+      while let error = last, error.kind != .closed {
+        await loop.sleep(until: MonotonicClock.now().adding(milliseconds: Self.finishingMs))
+        last = await Self.failure(of: work)
+      }
+      if last == nil { log.info("what was left of the start is done", ("part", .text(part))) }
+    }
+  }
+
+  private static func failure(
+    of work: () async throws(StoreError) -> Void
+  ) async -> StoreError? {
+    do throws(StoreError) {
+      try await work()
+      return nil
     } catch {
-      log.error("uploads could not be taken up", ("error", .text(error.description)))
+      return error
     }
   }
 

@@ -62,8 +62,10 @@ final class UploadDesk: Sendable {
   // MARK: - What is open
 
   /// Takes in what the store has at the start.
+  ///
+  /// That may be tried again once others have begun: those are known.
   func restore(_ uploads: [Upload]) {
-    for upload in uploads {
+    for upload in uploads where state.withLock({ $0.open[upload.id] == nil }) {
       let claim = HeldClaim(upload.use, of: upload.client, from: quotas)
       state.withLock { state in
         state.add(upload, claim)
