@@ -47,9 +47,9 @@ package struct PostgresError: Error, Equatable, Sendable, CustomStringConvertibl
 
   /// Whether a server that has answered with this code may answer otherwise by itself.
   ///
-  /// A conflict with another transaction, a lock, an operator's hand, a start or an end; no room, or
-  /// no connection left; trouble of its machine; a database that only reads, until it is promoted
-  /// (<https://www.postgresql.org/docs/15/errcodes-appendix.html>).
+  /// So with a conflict with another transaction, a lock, an operator's hand, a start or an end; no
+  /// room or no connection left; trouble of its machine; a server that only reads until it is
+  /// promoted (<https://www.postgresql.org/docs/15/errcodes-appendix.html>).
   package static func mayPass(_ sqlState: String) -> Bool {
     ["08", "40", "53", "55", "57", "58", "XX"].contains(sqlState.prefix(2)) || sqlState == "25006"
   }

@@ -53,6 +53,19 @@ struct OpeningTests {
     }
   }
 
+  @Test("a second owner is refused also after somebody has removed the file that says who it is")
+  func removedLock() async throws {
+    try await withFolder { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      try FileManager.default.removeItem(atPath: folder + "/lock")
+      #expect(try #require(openError(folder)).kind == .inUse)
+      #expect(try StoreCheck.run(folder: folder).isInUse)
+      await store.close()
+      let again = try SQLiteStore.open(folder: folder)
+      await again.close()
+    }
+  }
+
   @Test("a store of a newer version is refused and left as it is")
   func newerSchema() async throws {
     try await withFolder { folder in

@@ -63,9 +63,9 @@ package final class StoreCheck {
 
   private func checkImage() throws(StoreError) -> DatabaseImage {
     // While nobody writes, the log can be read without meeting a half-written frame.
-    var lock: DataFolder.ReadingLock?
+    var lock: FolderLock?
     do throws(StoreError) {
-      lock = try DataFolder.lockForReading(folder)
+      lock = try FolderLock(reading: folder)
     } catch {
       guard error.kind == .inUse else { throw error }
       verdict.isInUse = true

@@ -7,12 +7,10 @@ import SQLite
 struct DataFolder: ~Copyable {
   /// The folder's path.
   let path: String
-  private let lock: FileDescriptor
+  private let lock: FolderLock
 
   /// The database file.
   var database: String { Self.database(in: path) }
-  /// The file whose lock owns the folder.
-  var lockFile: String { path + "/lock" }
   /// The folder of the bodies that are too large for the database.
   var bodies: String { path + "/bodies" }
 
@@ -24,42 +22,14 @@ struct DataFolder: ~Copyable {
   /// - Throws: ``StoreError/Kind/inUse`` with the owner's process number.
   static func claim(_ path: String) throws(StoreError) -> DataFolder {
     try createFolder(path)
-    let lock = try takeLock(path + "/lock", folder: path)
+    let lock = try FolderLock(path)
     try createFolder(path + "/bodies")
     return DataFolder(path: path, lock: lock)
   }
 
-  private init(path: String, lock: consuming FileDescriptor) {
+  private init(path: String, lock: FolderLock) {
     self.path = path
     self.lock = lock
-  }
-
-  // Closing alone would leave the lock to a child that was forked and has not reached its exec yet;
-  // unlocking releases it for all copies of the descriptor (flock(2)).
-  deinit { flock(lock.number, LOCK_UN) }
-
-  /// Keeps a relay from starting on a folder that is only read; changes nothing in it.
-  ///
-  /// - Returns: The lock; nil if the folder has no lock file.
-  /// - Throws: ``StoreError/Kind/inUse`` if a relay runs there.
-  static func lockForReading(_ folder: String) throws(StoreError) -> ReadingLock? {
-    let number = open(folder + "/lock", O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else {
-      if errno == ENOENT { return nil }
-      throw StoreError(errno: errno, operation: "open", subject: folder + "/lock")
-    }
-    let file = FileDescriptor(adopting: number)
-    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-      throw inUse(folder, by: contents(of: number))
-    }
-    return ReadingLock(file)
-  }
-
-  /// The lock of ``lockForReading(_:)``; released with the last reference.
-  final class ReadingLock {
-    private let file: FileDescriptor
-    init(_ file: consuming FileDescriptor) { self.file = file }
-    deinit { flock(file.number, LOCK_UN) }
   }
 
   /// Refuses a folder that is not empty.
@@ -90,13 +60,6 @@ struct DataFolder: ~Copyable {
     return names
   }
 
-  private static func inUse(_ folder: String, by owner: String) -> StoreError {
-    StoreError(
-      kind: .inUse, operation: "open", subject: folder,
-      detail: "it is in use by process \(owner.isEmpty ? "(unknown)" : owner). Stop that one "
-        + "first, or choose another data folder.")
-  }
-
   private static func createFolder(_ path: String) throws(StoreError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let name = parent.isEmpty ? "/" : parent
@@ -107,34 +70,6 @@ struct DataFolder: ~Copyable {
     // Its maker may have been cut off before the sync; a folder that may not be read was made by
     // others.
     if access(name, R_OK) == 0 { try sync(folder: name) }
-  }
-
-  /// Takes the lock, which belongs to the open file (flock(2)).
-  ///
-  /// So the kernel releases it however the process ends, and a second open of the same folder in
-  /// one process is refused as well.
-  private static func takeLock(_ path: String, folder: String) throws(StoreError) -> FileDescriptor
-  {
-    let file = try FileDescriptor.open(path, O_RDWR | O_CREAT)
-    let number = file.number
-    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-      guard errno == EWOULDBLOCK else {
-        throw StoreError(errno: errno, operation: "lock", subject: path)
-      }
-      throw inUse(folder, by: contents(of: number))
-    }
-    // Only for people: a disk without room for a few bytes must not keep a relay from starting.
-    let text = "\(getpid())\n"
-    if pwrite(number, text, text.utf8.count, 0) == text.utf8.count {
-      ftruncate(number, off_t(text.utf8.count))
-    }
-    return file
-  }
-
-  private static func contents(of number: Int32) -> String {
-    var buffer = [UInt8](repeating: 0, count: 32)
-    let count = pread(number, &buffer, buffer.count, 0)
-    return String(decoding: buffer.prefix(max(0, count)).prefix { $0 > 0x20 }, as: UTF8.self)
   }
 
   /// Makes a folder's entries durable: without its name a synced file is lost.

@@ -77,7 +77,7 @@ struct CopyFolder: ~Copyable {
     for name in (try? DataFolder.names(in: bodies)) ?? [] { unlink("\(bodies)/\(name)") }
     rmdir(bodies)
     for file in Self.leftovers(in: path) { unlink(file) }
-    unlink(folder.lockFile)
+    unlink(FolderLock.file(in: folder.path))
     if isNew { rmdir(folder.path) }
   }
 }

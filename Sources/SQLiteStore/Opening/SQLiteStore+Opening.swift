@@ -23,7 +23,8 @@ extension SQLiteStore {
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     // The writer has the log open by now, and nothing has been acknowledged yet.
-    try shared.places.note(database: data.database, lock: data.lockFile, bodies: data.bodies)
+    try shared.places.note(
+      database: data.database, lock: FolderLock.file(in: data.path), bodies: data.bodies)
     try DataFolder.sync(folder: folder)
     StoreMarker.write(in: folder)
     do throws(StoreError) {

@@ -154,9 +154,9 @@ package final class StoreBackup {
     try finish(folder)
   }
 
-  private func lockIfIdle() throws(StoreError) -> DataFolder.ReadingLock? {
+  private func lockIfIdle() throws(StoreError) -> FolderLock? {
     do throws(StoreError) {
-      return try DataFolder.lockForReading(source)
+      return try FolderLock(reading: source)
     } catch {
       guard error.kind == .inUse else { throw error }
       report.isInUse = true

@@ -42,7 +42,7 @@ package final class Salvage {
     from oldFolder: String, to newFolder: String, note: @escaping Note,
     progress: @escaping Progress = { _, _ in }
   ) throws(StoreError) -> SalvageReport {
-    let lock = try DataFolder.lockForReading(oldFolder)
+    let lock = try FolderLock(reading: oldFolder)
     defer { withExtendedLifetime(lock) {} }
     let image = try DatabaseImage(path: DataFolder.database(in: oldFolder))
     try DataFolder.requireEmpty(newFolder)
