@@ -69,6 +69,9 @@ package final class SigningKey: @unchecked Sendable, Equatable {
     return Ed25519PublicKey(bytes)
   }
 
+  /// The public key that belongs to it; nil for another kind than P-256.
+  package var p256: P256PublicKey? { algorithm == "ES256" ? P256PublicKey(of: pointer) : nil }
+
   /// A key in PEM form, as PKCS #8 (RFC 5958), without a passphrase.
   private static func pem(of key: OpaquePointer) -> [UInt8] {
     guard let bio = BIO_new(BIO_s_mem()),

@@ -13,7 +13,10 @@ extension RelayModel {
     guard !lines.isEmpty, let question = try? JSONValue.parse(lines.removeFirst()).object() else {
       return problem(400, "malformed-json", "no question")
     }
-    if let client = try? question["client"]?.string() { receipts?.client = client }
+    if let client = try? question["client"]?.string() {
+      clientName = client
+      receipts?.client = client
+    }
     let results = lines.map { accept($0) }
     receipts?.commit(lanes, at: wallMs)
     handOn()
@@ -58,16 +61,19 @@ extension RelayModel {
     let expires: Bool
     /// What a receipt covers of it.
     let digest: [UInt8]
+    /// The device's signature.
+    let signature: String?
   }
 
   mutating func accept(_ line: [UInt8]) -> Result {
-    switch Self.read(line, client: receipts?.client ?? "") {
+    switch Self.read(line, client: clientName) {
     case .unreadable(let result): result
     case .void(let lane, let sequence): declareVoid(lane, sequence)
     case .post(let post):
       place(
         key: post.key, lane: post.lane, sequence: post.sequence, path: post.path, post.body,
-        blocks: post.blocks, expires: post.expires, digest: makesReceipts ? post.digest : [])
+        blocks: post.blocks, expires: post.expires, digest: post.digest,
+        signature: post.signature)
     }
   }
 
@@ -81,7 +87,7 @@ extension RelayModel {
     guard let key = try? object["key"]?.string(), let path = try? object["path"]?.string() else {
       return .unreadable(.rejected(422, "missing-field", "no key or no path"))
     }
-    let (body, type) = content(of: object)
+    let (body, type, signature) = content(of: object)
     let digest = digest(
       client: client, key: key, lane: lane, sequence: sequence ?? 0,
       upstream: (try? object["upstream"]?.string()) ?? nil,
@@ -90,12 +96,15 @@ extension RelayModel {
       Post(
         key: key, lane: lane, sequence: sequence, path: path, body: body,
         blocks: object["onFailure"]?.equals("block") == true, expires: object["expiresIn"] != nil,
-        digest: digest))
+        digest: digest, signature: signature))
   }
 
-  private static func content(of object: JSONObject) -> (body: [UInt8], type: String?) {
+  private static func content(
+    of object: JSONObject
+  ) -> (body: [UInt8], type: String?, signature: String?) {
     var body: [UInt8] = []
     var type: String?
+    var signature: String?
     if let text = try? object["body"]?.utf8() {
       body = text
       type = "text/plain; charset=utf-8"
@@ -104,19 +113,25 @@ extension RelayModel {
       body = (try? Base64.decode(Array(text.utf8))) ?? []
     }
     if let headers = try? object["headers"]?.object() {
-      for field in headers where field.name.string.lowercased() == "content-type" {
-        type = try? field.value.string()
+      for field in headers {
+        switch field.name.string.lowercased() {
+        case "content-type": type = try? field.value.string()
+        case "item-signature": signature = try? field.value.string()
+        default: break
+        }
       }
     }
-    return (body, type)
+    return (body, type, signature)
   }
 
   mutating func place(
     key: String, lane name: String, sequence: UInt64?, path: String, _ body: [UInt8],
-    blocks: Bool, expires: Bool, digest: [UInt8]
+    blocks: Bool, expires: Bool, digest: [UInt8], signature: String?
   ) -> Result {
     if let known = envelopes[key] {
-      guard known.path == path, known.lane == name, known.sequence == sequence else {
+      guard known.path == path, known.lane == name, known.sequence == sequence,
+        known.signature == signature
+      else {
         return .rejected(422, "key-conflict", "the key was used for something else")
       }
       return .taken(known, isNew: false)
@@ -148,7 +163,7 @@ extension RelayModel {
     let envelope = Envelope(
       id: "relay-\(nextID)", key: key, lane: name, sequence: sequence, path: path, body: body,
       blocks: blocks, state: sequence == nil ? .queued : .parked, expires: expires,
-      digest: digest)
+      digest: makesReceipts ? digest : [], sent: digest, signature: signature)
     nextID += 1
     envelopes[key] = envelope
     if sequence == nil { lane.line.append(key) }
@@ -208,10 +223,11 @@ extension RelayModel {
     switch verdicts[envelope.path] ?? verdict {
     case .away: return false
     case .take(let status, let body):
-      delivered.append(envelope)
+      took(envelope)
       end(envelope.key, .delivered, status, body)
       return true
     case .refuse(let status, let body):
+      requests.append(envelope)
       if envelope.blocks {
         envelopes[envelope.key]?.state = .blocked
         envelopes[envelope.key]?.status = status
@@ -220,6 +236,12 @@ extension RelayModel {
       end(envelope.key, .failed, status, body)
       return true
     }
+  }
+
+  /// The upstream has taken an envelope.
+  package mutating func took(_ envelope: Envelope) {
+    delivered.append(envelope)
+    requests.append(envelope)
   }
 
   mutating func end(_ key: String, _ state: State, _ status: Int?, _ answer: String) {

@@ -23,6 +23,7 @@ extension RelayModel {
         return problem(400, "malformed-json", "no patch")
       }
       if let path = try? object["path"]?.string() { envelopes[envelope.key]?.path = path }
+      envelopes[envelope.key]?.sent = []
       if let text = try? object["body"]?.utf8() { envelopes[envelope.key]?.body = text }
     case ("POST", "resolve"):
       guard envelope.state == .blocked else {
@@ -66,7 +67,8 @@ extension RelayModel {
           id: "", key: key, lane: lane,
           sequence: field("waystation-sequence").flatMap { UInt64($0) },
           path: target, body: [], blocks: field("waystation-on-failure") == "block",
-          state: .queued, expires: false), length: length, method: method,
+          state: .queued, expires: false, signature: field("item-signature")), length: length,
+        method: method,
         type: field("content-type"))
     }
     return Response(
@@ -108,13 +110,13 @@ extension RelayModel {
     }
     let envelope = upload.envelope
     let digest = Self.digest(
-      client: receipts?.client ?? "", key: key, lane: envelope.lane,
+      client: clientName, key: key, lane: envelope.lane,
       sequence: envelope.sequence ?? 0, upstream: nil, method: upload.method, path: envelope.path,
       type: upload.type, body: upload.bytes + body)
     let result = place(
       key: key, lane: envelope.lane, sequence: envelope.sequence, path: envelope.path,
       upload.bytes + body, blocks: envelope.blocks, expires: false,
-      digest: makesReceipts ? digest : [])
+      digest: digest, signature: envelope.signature)
     receipts?.commit(lanes, at: wallMs)
     switch result {
     case .taken(let taken, _):
@@ -144,14 +146,14 @@ extension RelayModel {
 
   /// Forgets what a backup does not know: everything after it was made.
   package mutating func restore(_ backup: RelayModel) {
-    let taken = delivered
+    let taken = (delivered, requests)
     let verdicts = verdicts
     let verdict = verdict
     let entropy = receipts?.entropy
     self = backup
     if let entropy { receipts?.entropy = entropy }
     // The upstream remembers what it was sent.
-    delivered = taken
+    (delivered, requests) = taken
     self.verdicts = verdicts
     self.verdict = verdict
   }

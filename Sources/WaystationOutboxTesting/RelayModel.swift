@@ -25,7 +25,8 @@ package struct RelayModel: Sendable {
     package let key: String
     /// The lane that it stands in.
     package let lane: String
-    let sequence: UInt64?
+    /// Its number there; nil for none.
+    package let sequence: UInt64?
     /// The path that it goes to.
     package internal(set) var path: String
     /// The body.
@@ -37,6 +38,10 @@ package struct RelayModel: Sendable {
     let expires: Bool
     /// What a receipt covers of it.
     var digest: [UInt8] = []
+    /// The digest of what was sent, also where no receipts are made; none once it was changed here.
+    package internal(set) var sent: [UInt8] = []
+    /// The device's signature.
+    package internal(set) var signature: String?
 
     /// What the upstream says of a mistake; nil if its answer is no document that does.
     var error: ErrorDocument? {
@@ -86,10 +91,14 @@ package struct RelayModel: Sendable {
   var ends: [String] = []
   var nextID = 1
   var uploads: [String: Upload] = [:]
+  /// Whose envelopes they are.
+  var clientName = "device"
   /// The receipts; nil if none are made.
   var receipts: ModelReceipts?
   /// What the upstream was sent and took, in its order.
   package internal(set) var delivered: [Envelope] = []
+  /// All that the upstream was sent, also what it refused.
+  package internal(set) var requests: [Envelope] = []
   /// What the upstream makes of a path.
   package var verdicts: [String: Verdict] = [:]
   /// What the upstream makes of any other path.

@@ -25,6 +25,12 @@ public final class ScriptedRelay: Transport {
     public let lane: String
     /// Its body.
     public let body: [UInt8]
+    /// The number that it had in its lane; nil if it had none.
+    public let sequence: UInt64?
+    /// What a receipt covers of it: `H(item(n))` of `docs/receipts.md`.
+    public let digest: [UInt8]
+    /// What the device has signed of it, as it stands in `Item-Signature`; nil for nothing.
+    public let signature: String?
   }
 
   private struct State {
@@ -135,13 +141,10 @@ public final class ScriptedRelay: Transport {
   }
 
   /// What the upstream has taken, in its order.
-  public var delivered: [Delivered] {
-    state.withLock { state in
-      state.model.delivered.map {
-        Delivered(path: $0.path, key: $0.key, lane: $0.lane, body: $0.body)
-      }
-    }
-  }
+  public var delivered: [Delivered] { state.withLock { $0.model.delivered.map(Delivered.init) } }
+
+  /// All that the upstream was sent, in its order: also what it refused.
+  public var requests: [Delivered] { state.withLock { $0.model.requests.map(Delivered.init) } }
 
   /// The requests that have come to the relay.
   public var requestCount: Int { state.withLock { $0.requests } }
@@ -194,6 +197,14 @@ public final class ScriptedRelay: Transport {
   /// The upstream has not.
   public func restore(_ backup: RelayBackup) {
     state.withLock { $0.model.restore(backup.model) }
+  }
+}
+
+extension ScriptedRelay.Delivered {
+  init(_ envelope: RelayModel.Envelope) {
+    self.init(
+      path: envelope.path, key: envelope.key, lane: envelope.lane, body: envelope.body,
+      sequence: envelope.sequence, digest: envelope.sent, signature: envelope.signature)
   }
 }
 

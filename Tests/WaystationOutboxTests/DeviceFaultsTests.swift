@@ -17,7 +17,7 @@ struct DeviceFaultsTests {
   func holdsOnBothSides() throws { try run(isScheduled: true) }
 
   private func run(isScheduled: Bool) throws {
-    var postsAhead = 0
+    var (postsAhead, statements) = (0, 0)
     for seed in Self.first..<(Self.first + Self.seeds) {
       let folder = try TemporaryFolder()
       let simulation = try Simulation(seed: seed, folder: folder.path, isScheduled: isScheduled)
@@ -28,7 +28,9 @@ struct DeviceFaultsTests {
         "OUTBOX_SEED=\(seed): \(violations.prefix(5)); faults: \(simulation.faults.suffix(100))")
       if !violations.isEmpty { return }
       postsAhead += simulation.postsAhead
+      statements += simulation.statements.values.reduce(0) { $0 + $1.count }
     }
+    #expect(statements > 0 || Self.seeds < 25, "nothing was signed")
     #expect(postsAhead > 0 || Self.seeds < 25, "no post was put together ahead")
   }
 }

@@ -230,7 +230,7 @@ struct KeepingTests {
     }
     await stand.outbox.close()
     let path = OutboxFile.path(in: "\(stand.folder.path)/outbox")
-    try Damage.overwrite(path, at: 100_000, count: 20_000)
+    try Damage.overwrite(path, at: 50 * 4096, count: 5 * 4096)
     try Platform.write([], toNew: OutboxFile.mark(in: "\(stand.folder.path)/outbox"))
     let next = try await stand.reopened()
     let told = await next.outbox.events().first { event -> String? in

@@ -79,7 +79,7 @@ struct NumberTests {
 
 extension Stand {
   /// Somebody else posts for the same client, under these numbers of its lane.
-  fileprivate func anotherPosts(_ numbers: ClosedRange<Int>) async throws {
+  func anotherPosts(_ numbers: ClosedRange<Int>) async throws {
     let lines = numbers.map { number in
       """
       {"client": "device", "lane": "default", "sequence": \(number), "key": "another-\(number)", \

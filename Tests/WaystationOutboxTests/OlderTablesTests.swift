@@ -13,6 +13,7 @@ struct OlderTablesTests {
       """
       DROP TABLE item_digest; DROP TABLE receipt; DROP TABLE custody;
       DROP TABLE unproven; DROP TABLE ledger_page; DROP TABLE proof; DROP TABLE named;
+      DROP TABLE item_signature; DROP TABLE signed_lane; DROP TABLE signed_void;
       PRAGMA user_version = 1;
       """)
   }

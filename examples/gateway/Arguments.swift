@@ -12,8 +12,9 @@ struct Arguments {
   static let usage = """
     usage: outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME] [--path PATH]
            [--token-file FILE] [--certificates FILE] [--custody accepted|receipt|delivered]
-           [--evidence] [--pin KEY]... [--wait-max SECONDS] [--acknowledge] [--drain SECONDS]
-           < LINES
+           [--evidence] [--sign-key FILE] [--pin KEY]... [--wait-max SECONDS] [--acknowledge]
+           [--drain SECONDS] < LINES
+           outbox-gateway --sign-key FILE --show-key
     """
 
   private(set) var folder = ""
@@ -25,6 +26,8 @@ struct Arguments {
   private var certificates: String?
   private var custody = Custody.accepted
   private var keepsEvidence = false
+  private var signer: OpenSSLSigner?
+  private(set) var showsKey = false
   private var pins: [KeyID] = []
   private var waitMax: Duration?
   private(set) var acknowledges = false
@@ -34,10 +37,7 @@ struct Arguments {
     var words = Array(words)[...]
     while let name = words.popFirst() {
       if name == "--help" || name == "-h" { throw Fault(words: Self.usage, isHelp: true) }
-      if name == "--acknowledge" || name == "--evidence" {
-        if name == "--evidence" { keepsEvidence = true } else { acknowledges = true }
-        continue
-      }
+      if takeFlag(name) { continue }
       guard let value = words.popFirst() else { throw Fault(words: "\(name)?\n\(Self.usage)") }
       switch name {
       case "--folder": folder = value
@@ -47,6 +47,7 @@ struct Arguments {
       case "--path": path = value
       case "--token-file": tokenFile = value
       case "--certificates": certificates = value
+      case "--sign-key": signer = try Self.signer(value)
       case "--custody": custody = try Self.custody(value)
       case "--pin": pins.append(KeyID(value))
       case "--wait-max": waitMax = try Self.seconds(value, name, atLeast: 1)
@@ -54,8 +55,31 @@ struct Arguments {
       default: throw Fault(words: "\(name)?\n\(Self.usage)")
       }
     }
-    guard !folder.isEmpty, !relay.isEmpty, !client.isEmpty else { throw Fault(words: Self.usage) }
+    if showsKey, signer != nil { return }
+    guard !showsKey, !folder.isEmpty, !relay.isEmpty, !client.isEmpty else {
+      throw Fault(words: Self.usage)
+    }
   }
+
+  /// Takes an option that has no value.
+  private mutating func takeFlag(_ name: String) -> Bool {
+    switch name {
+    case "--acknowledge": acknowledges = true
+    case "--evidence": keepsEvidence = true
+    case "--show-key": showsKey = true
+    default: return false
+    }
+    return true
+  }
+
+  private static func signer(_ path: String) throws(Fault) -> OpenSSLSigner {
+    do throws(OpenSSLSigner.Fault) { return try OpenSSLSigner(reading: path) } catch {
+      throw Fault(words: error.description)
+    }
+  }
+
+  /// The public key of what signs, for whoever verifies.
+  var publicKey: String? { signer?.publicKey }
 
   private static func seconds(
     _ value: String, _ name: String, atLeast least: Int
@@ -89,7 +113,10 @@ struct Arguments {
     lane.custody = custody
     lane.evidence = keepsEvidence
     settings.lanes[self.lane] = lane
-    if custody != .accepted || keepsEvidence { settings.verifier = OpenSSLReceiptVerifier() }
+    if custody != .accepted || keepsEvidence || signer != nil {
+      settings.verifier = OpenSSLReceiptVerifier()
+    }
+    settings.signer = signer
     if let waitMax { settings.sending.backoff = .seconds(1)...waitMax }
     if let tokenFile { settings.credentials = TokenFile(path: tokenFile) }
     return settings

@@ -14,7 +14,12 @@ struct Gateway {
   // On the main thread: reading blocks it, and Swift's own threads go on.
   @MainActor static func main() async {
     do throws(Arguments.Fault) {
-      exit(await run(try Arguments(CommandLine.arguments.dropFirst())))
+      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      if arguments.showsKey, let key = arguments.publicKey {
+        write(key + "\n", to: 1)
+        exit(0)
+      }
+      exit(await run(arguments))
     } catch {
       write(error.words + "\n", to: error.isHelp ? 1 : 2)
       exit(error.isHelp ? 0 : 2)
@@ -121,6 +126,7 @@ struct Gateway {
       case .limited(_, let reason): Self.say("waits: \(reason)")
       case .damaged(let words): Self.say("damaged: \(words)")
       case .storeFailing(let words): Self.say("waits for the disk: \(words)")
+      case .signerFailing(let failure): Self.say("cannot sign: \(failure.reason)")
       case .receipt(let receipt): Self.say("signed for \(receipt.lane) up to \(receipt.last)")
       case .custodyBroken(let lane, let fault): Self.say("no proof for \(lane): \(fault)")
       case .relayBehind(let lane, let first, let last):

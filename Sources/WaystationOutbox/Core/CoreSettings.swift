@@ -13,6 +13,8 @@ struct CoreSettings: Sendable {
   var durability = Durability.full
   /// What verifies receipts.
   var verifier: (any ReceiptVerifier)?
+  /// What signs items.
+  var signer: (any HeadSigner)?
 
   /// The settings of a lane.
   func lane(_ name: String) -> LaneSettings { lanes[Lane(name)] ?? LaneSettings() }
@@ -42,6 +44,13 @@ struct CoreSettings: Sendable {
   /// Whether an item of a lane is over only once the relay has signed for that.
   func wantsEvidence(of lane: String) -> Bool {
     self.lane(lane).evidence && wantsReceipts(of: lane)
+  }
+
+  /// Whether the items of a lane go signed: only numbers can follow on each other.
+  func wantsSignature(of lane: String) -> Bool {
+    guard signer != nil, verifier != nil, isRelay else { return false }
+    let settings = self.lane(lane)
+    return settings.signed && settings.order == .strict
   }
 
   /// The tags of a collection.

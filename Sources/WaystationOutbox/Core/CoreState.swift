@@ -38,6 +38,8 @@ struct CoreState: Sendable {
   var features: Set<String> = []
   /// What is known of receipts.
   var custody = CustodyState()
+  /// What is known of the device's own signatures.
+  var signing: SigningState
   /// How many items the next post may have: fewer after one that was too large, or refused whole.
   var batchItems: Int
   var batchBytes: Int
@@ -106,6 +108,7 @@ struct CoreState: Sendable {
 
   init(_ sending: Sending) {
     sender = Sender(sending)
+    signing = SigningState(sending)
     batchItems = max(1, sending.batchItems)
     batchBytes = max(1, sending.batchBytes)
   }
@@ -224,6 +227,12 @@ enum CoreLimits {
   static let keyAsksMax = 3
   /// The most questions in a row for what was signed, while something else is to be sent.
   static let proofsInARowMax = 5
+  /// The bytes of a signature in a JWS, by Ed25519 and by P-256.
+  static let signatureBytes = 64
+  /// The most numbers that were given up, and ranges of them, that one statement tells of: a field
+  /// has to be as short as relays and upstreams want it.
+  static let toldVoidsMax = 1000
+  static let toldVoidRangesMax = 16
   /// The most items of a run.
   static let runItemsMax = 10_000
   /// The longest time between two looks at what is due, in milliseconds.

@@ -8,6 +8,8 @@ enum Effect: Sendable {
   ///
   /// The bytes are those of a command.
   case prepare(Item, command: (stored: [UInt8], version: Int)?)
+  /// Have the signer sign these in their order, and tell the core what it has made.
+  case sign([SigningTask])
   /// Forget the credentials; ask for others if it is true, and make the core try again.
   case askCredentials(Bool)
   /// Tell whoever listens.

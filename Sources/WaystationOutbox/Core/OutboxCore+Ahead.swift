@@ -29,6 +29,8 @@ extension OutboxCore {
     state.lookedBehind = behind
     let before = (state.walks, state.lastLane, state.wakeAt)
     let plan = try planBatch(at: now, isAhead: true)
+    // It is looked at once more when they are signed.
+    try askSigner(for: plan.unsigned, at: now)
     guard plan.upload == nil, plan.items.count >= state.batchItems else {
       (state.walks, state.lastLane, state.wakeAt) = before
       return

@@ -88,7 +88,8 @@ extension OutboxCore {
       waiting: total.items, bytes: total.bytes,
       oldest: try file.oldestWallMs().map { Instant(milliseconds: $0) },
       link: state.sender.link, lanes: lanes, needsAttention: state.attention,
-      nextAttempt: total.items > 0 ? next : nil, isPaused: state.isPaused)
+      nextAttempt: total.items > 0 ? next : nil, isPaused: state.isPaused,
+      signerFailure: signerFailure(at: now))
   }
 
   /// What is known of an item for one who has just handed it over.

@@ -26,19 +26,27 @@ extension OutboxCore {
     try takeAheadApart(for: id.raw)
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
-    case .atRelay: return .relay(key: item.key, .patch(edit))
+    case .atRelay: return patch(item, edit)
     case .sealed: return .failed(.sealed(view(of: item).state))
     case .waiting where mayBeAtRelay(item): return .failed(.sealed(view(of: item).state))
-    case .blocked where item.refuser == .upstreamAtRelay:
-      return .relay(key: item.key, .patch(edit))
+    case .blocked where item.refuser == .upstreamAtRelay: return patch(item, edit)
     case .held, .waiting, .blocked, .quarantined:
-      var changed = try replaced(item, edit, at: now)
+      guard let free = edit.request == nil ? item : try freed(item) else {
+        return .failed(.signed(item.sequence ?? 0))
+      }
+      var changed = try replaced(free, edit, at: now)
       if let hold = edit.hold, !item.state.needsAttention {
         changed.state = hold ? .held : .waiting
       }
       try file.update(changed)
       return .done
     }
+  }
+
+  /// Has the relay change an item, unless it was signed.
+  private func patch(_ item: KeptItem, _ edit: RequestEdit) -> Changing {
+    mayChangeAtRelay(item, edit)
+      ? .relay(key: item.key, .patch(edit)) : .failed(.signed(item.sequence ?? 0))
   }
 
   /// An item with the request of an edit.
@@ -128,6 +136,9 @@ extension OutboxCore {
     guard let item = try file.item(id.raw) else { return try missing(id) }
     guard item.state.needsAttention else { return .failed(.sealed(view(of: item).state)) }
     if item.refuser == .upstreamAtRelay {
+      guard reason != nil || mayChangeAtRelay(item, edit) else {
+        return .failed(.signed(item.sequence ?? 0))
+      }
       return .relay(key: item.key, reason == nil ? .retry(edit) : .discard)
     }
     if let reason {
@@ -135,12 +146,15 @@ extension OutboxCore {
       try end(item, .cancelled, error: RecordedError(id: "discarded", message: reason))
       return .done
     }
+    guard let free = edit?.request == nil ? item : try freed(item) else {
+      return .failed(.signed(item.sequence ?? 0))
+    }
     var changed =
       try edit.map { edit throws(StoreError) in
-        try replaced(item, edit, at: now)
-      } ?? item
+        try replaced(free, edit, at: now)
+      } ?? free
     // A number that was given stays: the relay waits for it, and does not know the item.
-    changed.state = item.sequence == nil ? .waiting : .sealed
+    changed.state = changed.sequence == nil ? .waiting : .sealed
     changed.error = nil
     changed.refuser = nil
     state.attention -= 1
@@ -173,7 +187,9 @@ extension OutboxCore {
     case .cancel, .discard, .retry(nil): break
     }
     switch change {
-    case .cancel: try endTold(item, .cancelled)
+    case .cancel:
+      try giveUpStatement(of: item)
+      try endTold(item, .cancelled)
     case .discard: try endTold(item, .refused)
     case .retry:
       guard item.state.needsAttention else { return isTaken }

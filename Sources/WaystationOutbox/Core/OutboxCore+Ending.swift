@@ -8,6 +8,7 @@ extension OutboxCore {
   ) throws(StoreError) {
     let ending = ending(of: item, kind, response: response, error: error, attempts: attempts)
     try forgetUnproven(item)
+    try endStatement(of: item, hasCome: kind == .delivered || kind == .refused)
     try removeFile(of: item)
     try file.delete(item.id)
     try file.insert(ending)
@@ -98,6 +99,7 @@ extension OutboxCore {
   func declareVoid(_ item: KeptItem) throws(StoreError) {
     guard let sequence = item.sequence, !item.isHanded, settings.isRelay else { return }
     try file.insert(VoidNumber(lane: item.lane, sequence: sequence))
+    try giveUpStatement(of: item)
   }
 
   /// The relay has an item on its disk.
@@ -111,6 +113,7 @@ extension OutboxCore {
     handed.isHanded = true
     handed.relayID = relayID
     handed.upload = nil
+    try noteSigned(handed)
     if mayLetGo(of: handed) { try letGo(of: &handed) }
     try file.hand(handed)
     change(item.lane) { $0.line -= 1 }
@@ -122,6 +125,8 @@ extension OutboxCore {
   func letGo(of item: inout KeptItem) throws(StoreError) {
     try removeFile(of: item)
     try file.deleteContent(of: item.id)
+    // It cannot go again.
+    if state.signing.lanes[item.lane] != nil { try file.deleteSignature(of: item.id) }
     let bytes = item.bodyBytes
     item.bodyKind = .none
     item.bytes = max(0, item.bytes - bytes)

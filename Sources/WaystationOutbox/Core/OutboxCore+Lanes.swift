@@ -142,6 +142,7 @@ extension OutboxCore {
       guard number >= lane.next else { continue }
       change(lane.number) { $0.next = number + 1 }
       try endChain(of: lane.number)
+      try beginSigningAnew(in: lane.number)
       tell(.rejoined(Lane(name)))
     }
     state.mustRejoin = false

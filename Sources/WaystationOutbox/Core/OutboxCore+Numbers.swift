@@ -27,6 +27,7 @@ extension OutboxCore {
     if let last = problem.lastSequence, let next = state.lanes[item.lane]?.next, last >= next {
       change(item.lane) { $0.next = last + 1 }
       try endChain(of: item.lane)
+      try beginSigningAnew(in: item.lane)
     }
     if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
     try takeNumber(from: item)
@@ -50,6 +51,7 @@ extension OutboxCore {
     if let next = state.lanes[lane]?.next, number >= next {
       change(lane) { $0.next = number + 1 }
       try endChain(of: lane)
+      try beginSigningAnew(in: lane)
     }
     return true
   }
@@ -83,7 +85,16 @@ extension OutboxCore {
       && settings(of: item.lane).order == .strict
   }
 
+  /// Takes the numbers of an item and of all behind it: they get others.
+  func giveUpNumber(of item: KeptItem) throws(StoreError) {
+    try declareVoid(item)
+    if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
+    try takeNumber(from: item)
+    try renumberLine(behind: item, passedThrough: 0)
+  }
+
   private func takeNumber(from item: KeptItem) throws(StoreError) {
+    try giveUpStatement(of: item)
     var free = item
     free.sequence = nil
     free.upload = nil

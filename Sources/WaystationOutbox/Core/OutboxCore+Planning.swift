@@ -6,6 +6,8 @@ struct BatchPlan {
   var items: [KeptItem] = []
   /// An item whose body is uploaded by itself.
   var upload: KeptItem?
+  /// Those that would go, and have to be signed first.
+  var unsigned: [KeptItem] = []
   var bytes: Int64 = 0
 }
 
@@ -56,6 +58,7 @@ extension OutboxCore {
     var from = state.walks.removeValue(forKey: lane.number) ?? start
     var left = share
     var passedOver = 0
+    var isSigned = true
     while left > 0 {
       // Thousands that are held must not make each transaction long.
       guard order == .strict || passedOver < CoreLimits.passedOverMax else {
@@ -77,6 +80,15 @@ extension OutboxCore {
           continue
         case .goes: break
         }
+        if try lacksSignature(item) {
+          isSigned = false
+          plan.unsigned.append(item)
+          left -= 1
+          guard left > 0 else { return }
+          continue
+        }
+        // What is signed already waits for what stands before it.
+        guard isSigned else { return }
         if isUploaded(item) {
           // In a strict lane it waits for what is before it, and what is behind it for it.
           if plan.upload == nil, order != .strict || left == share { plan.upload = item }
@@ -265,9 +277,14 @@ extension OutboxCore {
         if standsBehind(item) { standing.insert(item.lane) }
         continue
       }
+      let content: KeptBody = bytes.isEmpty ? .none : .bytes(bytes)
+      guard try goesAsSigned(item, request, content, at: now) else {
+        standing.insert(item.lane)
+        continue
+      }
       let sealed = try seal(item)
-      try cover(sealed, request, bytes.isEmpty ? .none : .bytes(bytes))
-      append(sealed, request, bytes, to: &body, at: now)
+      try cover(sealed, request, content)
+      try append(sealed, request, bytes, to: &body, at: now)
       sent.append(sealed)
     }
     return sent
@@ -277,10 +294,11 @@ extension OutboxCore {
   private func append(
     _ item: KeptItem, _ request: KeptRequest, _ bytes: [UInt8], to body: inout [UInt8],
     at now: Moment
-  ) {
+  ) throws(StoreError) {
     let entry = SyncRequest.Entry(
       item: item, request: request, body: bytes, lane: relayLane(of: item),
-      onRefusal: onRefusal(of: item), ageMs: now.milliseconds(since: item.enqueuedAt))
+      onRefusal: onRefusal(of: item), ageMs: now.milliseconds(since: item.enqueuedAt),
+      signature: try signatureField(of: item))
     SyncRequest.append(entry, client: settings.client, to: &body)
   }
 
@@ -290,7 +308,7 @@ extension OutboxCore {
     for id in items {
       guard let item = try file.item(id), let (request, bytes) = try readable(item, at: now)
       else { return nil }
-      append(item, request, bytes, to: &lines, at: now)
+      try append(item, request, bytes, to: &lines, at: now)
     }
     return lines
   }
@@ -310,7 +328,7 @@ extension OutboxCore {
   ///
   /// A disk that fails is asked again for a while. Then the item waits for somebody, as it does at
   /// once if its body is gone, and all others go on.
-  private func readable(
+  func readable(
     _ item: KeptItem, at now: Moment
   ) throws(StoreError) -> (request: KeptRequest, bytes: [UInt8])? {
     guard let (request, body) = try readableContent(of: item) else { return nil }

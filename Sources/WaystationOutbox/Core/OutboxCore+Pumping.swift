@@ -29,6 +29,7 @@ extension OutboxCore {
     let voids = try file.voidNumbers(countMax: CoreLimits.voidsMax)
     if state.voidsGoAlone, !voids.isEmpty { return try sync([], voids, at: now) }
     let batch = try planBatch(at: now)
+    try askSigner(for: batch.unsigned, at: now)
     let isDue = isCheckInDue(at: now)
     let othersWait =
       !batch.items.isEmpty || !voids.isEmpty || isDue || !state.givenUp.isEmpty

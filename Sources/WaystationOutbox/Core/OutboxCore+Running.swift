@@ -39,6 +39,7 @@ extension OutboxCore {
     state.asksAgain = true
     state.laneWaits = [:]
     state.custody.absent = [:]
+    state.signing.wake()
     for lane in state.custody.proofs.keys { state.custody.proofs[lane]?.wake() }
     state.watchPauseMs = CoreLimits.watchPauseMsMin
     state.asksForEnds = true
@@ -70,7 +71,9 @@ extension OutboxCore {
   func decideRuns(at now: Moment) throws(StoreError) {
     guard !state.runs.isEmpty else { return }
     // As long as something is under way, more may follow.
-    if state.exchanges.isEmpty, state.preparing == nil { try skipWhatStands(at: now) }
+    let isDecided =
+      state.exchanges.isEmpty && state.preparing == nil && !state.signing.isAsking
+    if isDecided { try skipWhatStands(at: now) }
     for number in state.runs.keys.sorted() where state.runs[number]?.undecided.isEmpty == true {
       if let run = state.runs.removeValue(forKey: number) { want(.finishRun(number, run.report)) }
     }
@@ -121,6 +124,7 @@ extension OutboxCore {
     }
     if case .skipped(_, let reason)? = state.preparations[item.id] { return reason }
     if let own = try reason(of: item, at: now) { return own }
+    if try waitsForSigner(item, at: now) { return .unsigned }
     guard settings(of: item.lane).order == .strict else { return nil }
     if fronts[item.lane] == nil { fronts[item.lane] = .some(try front(of: item.lane, at: now)) }
     guard let front = fronts[item.lane] ?? nil, front.item.id < item.id else {

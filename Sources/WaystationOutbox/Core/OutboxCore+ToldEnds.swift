@@ -53,6 +53,7 @@ extension OutboxCore {
     if let own = item.sequence {
       // Nothing will come under it from here.
       try file.insert(VoidNumber(lane: item.lane, sequence: own))
+      try giveUpStatement(of: item)
       try file.deleteDigest(item.lane, own)
     }
     var numbered = item

@@ -20,6 +20,9 @@ extension OutboxCore {
         .upload(item: item.id, .giveUp), OutgoingRequest(method: "DELETE", path: former))
     }
     guard let (request, body) = try readableContent(of: item) else { return nil }
+    if item.upload ?? Self.noPlace == Self.noPlace {
+      guard try goesAsSigned(item, request, body, at: now) else { return nil }
+    }
     var sealed = item.state == .sealed ? item : try seal(item)
     if sealed.upload == nil {
       // Whatever the relay says of its posts by then, it goes on as an upload.
@@ -39,12 +42,12 @@ extension OutboxCore {
       step = .ask
     }
     return begin(
-      .upload(item: item.id, step), uploadRequest(sealed, request, body, step, at: now),
+      .upload(item: item.id, step), try uploadRequest(sealed, request, body, step, at: now),
       part: part)
   }
 
   /// The place of an upload that has none yet.
-  private static let noPlace = ""
+  static let noPlace = ""
   /// What stands before the place of an upload that is to be given up.
   private static let formerMark = "!"
 
@@ -64,15 +67,16 @@ extension OutboxCore {
 
   private func uploadRequest(
     _ item: KeptItem, _ request: KeptRequest, _ body: KeptBody, _ step: UploadStep, at now: Moment
-  ) -> OutgoingRequest {
+  ) throws(StoreError) -> OutgoingRequest {
     switch step {
     case .giveUp: return OutgoingRequest(method: "DELETE", path: item.upload ?? "")
     case .create:
       let upstream = RelayPath.escaped(request.upstream ?? "default")
+      let signature = try signatureField(of: item)
       return OutgoingRequest(
         method: request.method, path: "/v1/relay/\(upstream)\(request.path)",
-        headers: request.headers.filter { $0.name.lowercased() != "idempotency-key" }
-          + terms(of: item, at: now))
+        headers: request.headers.filter { !$0.isTaken(with: signature) }
+          + [signature].compactMap(\.self) + terms(of: item, at: now))
     case .ask:
       return OutgoingRequest(method: "HEAD", path: item.upload ?? "")
     case .append(let offset, let count):

@@ -74,6 +74,7 @@ final class OutboxCore {
     }
     try takeUpReceipts()
     try takeUpProofs()
+    try takeUpSignatures()
     try takeUpIncarnation(incarnation)
     try takeUpDeaths()
   }
@@ -81,7 +82,11 @@ final class OutboxCore {
   /// A device that was restored from a backup, or cloned, does not know how far it had come.
   private func takeUpIncarnation(_ incarnation: String) throws(StoreError) {
     let known = try file.text(.incarnation)
-    if let known, known != incarnation { try file.set(.mustRejoin, 1) }
+    if let known, known != incarnation {
+      try file.set(.mustRejoin, 1)
+      // What was signed after the backup is not known here.
+      for lane in state.lanes.keys { try beginSigningAnew(in: lane) }
+    }
     if known != incarnation { try file.set(.incarnation, incarnation) }
     state.mustRejoin = try file.number(.mustRejoin) == 1 && settings.isRelay
   }

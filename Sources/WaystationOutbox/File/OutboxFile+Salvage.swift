@@ -125,6 +125,7 @@ extension OutboxFile {
     }
     for void in voids ?? [] { try insert(void) }
     try copyReceipts(from: source)
+    try copySignatures(from: source)
     try copyItems(from: source)
     try copyEndings(from: source)
     return lanes.map { $0.reduce(0) { $0 + $1.items } }
@@ -157,6 +158,7 @@ extension OutboxFile {
     WHERE handed = 1 AND sequence IS NOT NULL AND id IN (SELECT id FROM ending)
     """,
     "DELETE FROM content WHERE id NOT IN (SELECT id FROM item)",
+    "DELETE FROM item_signature WHERE item NOT IN (SELECT id FROM item)",
     "DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content)",
     // A lane's name stands with what was sent of it; the parts of one without order have others.
     """
@@ -174,6 +176,10 @@ extension OutboxFile {
     line = (SELECT count(*) FROM item WHERE item.lane = lane.id AND handed = 0),
     bytes = (SELECT coalesce(sum(bytes), 0) FROM item WHERE item.lane = lane.id),
     next = max(next, (SELECT coalesce(max(sequence), 0) + 1 FROM item WHERE item.lane = lane.id))
+    """,
+    """
+    INSERT INTO signed_lane (lane, sequence, hash, anew) SELECT id, 0, NULL, 1 FROM lane WHERE true
+    ON CONFLICT (lane) DO UPDATE SET anew = 1
     """,
     """
     INSERT OR REPLACE INTO meta (name, value)

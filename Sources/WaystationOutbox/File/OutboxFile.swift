@@ -8,6 +8,7 @@ import SQLite
 final class OutboxFile {
   let connection: Connection
   let statements: OutboxStatements
+  let signing: SigningStatements
   /// The version that the database said of itself, if that is not that of its tables.
   let wrongVersion: Int?
 
@@ -30,6 +31,7 @@ final class OutboxFile {
       """)
     wrongVersion = try Self.migrate(connection)
     statements = try OutboxStatements(connection)
+    signing = try SigningStatements(connection)
   }
 
   /// Opens a database of which not everything may be readable, and changes no table of it.
@@ -42,6 +44,7 @@ final class OutboxFile {
     wrongVersion = version == said ? nil : said
     try connection.execute(Schema.lacking(from: version))
     statements = try OutboxStatements(connection)
+    signing = try SigningStatements(connection)
   }
 
   /// The database of the outbox in a folder.

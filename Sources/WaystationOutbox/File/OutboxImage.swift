@@ -157,6 +157,7 @@ enum OutboxRows {
     case "receipt":
       values[4].blob.flatMap { try? JSONValue.parse($0) }.flatMap { SignedReceipt($0) } != nil
     case "ledger_page": values[4].blob.flatMap { SignedLedgerPage($0) } != nil
+    case "item_signature": values[4].blob.flatMap { ItemStatement(payload: $0) } != nil
     default: true
     }
   }

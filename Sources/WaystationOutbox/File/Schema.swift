@@ -10,7 +10,7 @@ enum Schema {
   /// Each step leads from the version of its place to the next one.
   ///
   /// Each makes a table or an index, and changes none: so the tables say which version they are.
-  static let steps: [String] = [first, receipts, evidence, named]
+  static let steps: [String] = [first, receipts, evidence, named, signatures]
 
   /// Items are kept apart from their bodies, so that a change of state writes a short row.
   ///
@@ -83,6 +83,23 @@ enum Schema {
   /// What items were enqueued as whose keys the app has named, and what they were changed to.
   private static let named = """
     CREATE TABLE named (id INTEGER PRIMARY KEY, first INTEGER NOT NULL, latest INTEGER NOT NULL);
+    """
+
+  /// What the device signs of its items, up to where it has left in each lane, and the numbers that
+  /// were given up, with the number in whose statement that is told.
+  ///
+  /// A statement is here before the signer sees it, so no number gets a second one.
+  private static let signatures = """
+    CREATE TABLE item_signature (
+      item INTEGER PRIMARY KEY, lane INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      digest BLOB NOT NULL, payload BLOB NOT NULL, hash BLOB NOT NULL, anew INTEGER NOT NULL,
+      jws TEXT);
+    CREATE INDEX item_signature_number ON item_signature (lane, sequence);
+    CREATE TABLE signed_lane (
+      lane INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, hash BLOB, anew INTEGER NOT NULL);
+    CREATE TABLE signed_void (
+      lane INTEGER NOT NULL, sequence INTEGER NOT NULL, told INTEGER,
+      PRIMARY KEY (lane, sequence)) WITHOUT ROWID;
     """
 
   /// Makes the tables that a database of an earlier version lacks for as long as it is open, so

@@ -64,7 +64,21 @@ public final class Outbox: Sendable {
       throw .invalid(
         "the lane \(lane) keeps evidence, which needs Settings.verifier, a relay, and strict order")
     }
+    try checkSigner(settings)
     guard !settings.folder.isEmpty else { throw .invalid("the folder has no name") }
+  }
+
+  private static func checkSigner(_ settings: Settings) throws(OutboxError) {
+    guard settings.signer != nil else { return }
+    guard case .relay = settings.destination else {
+      throw .invalid(
+        "a signer needs a relay: without one there are no numbers to sign, and nobody in between")
+    }
+    guard settings.verifier != nil else {
+      throw .invalid(
+        "a signer needs Settings.verifier, which makes the digests that are signed: "
+          + "OpenSSLReceiptVerifier() or CryptoKitReceiptVerifier()")
+    }
   }
 
   private init(_ settings: Settings, _ lock: FolderLock) throws(StoreError) {
@@ -339,6 +353,7 @@ extension CoreSettings {
       destination: settings.destination, lanes: settings.lanes,
       collections: settings.collections, limits: settings.limits, sending: settings.sending,
       asksReadiness: !(settings.readiness is AlwaysReady), bodies: bodies,
-      durability: settings.durability, verifier: settings.verifier)
+      durability: settings.durability, verifier: settings.verifier,
+      signer: settings.signer)
   }
 }

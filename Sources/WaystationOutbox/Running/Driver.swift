@@ -70,6 +70,7 @@ final class Driver: Sendable {
       switch effect {
       case .send(let exchange): spawn { await self.send(exchange) }
       case .prepare(let item, let command): spawn { await self.prepare(item, command) }
+      case .sign(let tasks): spawn { await self.sign(tasks) }
       case .askCredentials(true): spawn { await self.askCredentials() }
       case .askCredentials(false):
         forgetCredential()

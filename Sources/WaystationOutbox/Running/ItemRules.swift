@@ -47,6 +47,9 @@ enum ItemRules {
     }
     var headers: [HeaderLine] = []
     for (name, value) in request.headers {
+      guard settings.signer == nil || name.lowercased() != ItemStatement.field.lowercased() else {
+        throw Fault(description: "the header field \(name) is the signer's")
+      }
       try check(header: name, value)
       headers.append(HeaderLine(name: name, value: value))
     }

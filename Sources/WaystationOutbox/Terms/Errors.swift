@@ -48,6 +48,11 @@ public enum ChangeError: Error, Sendable {
   case sealed(Item.State)
   /// The change itself cannot be used; in words.
   case invalid(String)
+  /// It was signed under this number, and has left the device, or what is behind it has: another
+  /// request would have to come in its place.
+  ///
+  /// Hand over the right one under a new key, and then discard or cancel this one.
+  case signed(UInt64)
   /// The relay has refused the change; in its words, for people.
   ///
   /// In an evidence lane it refuses each change of a request that it has.

@@ -51,6 +51,10 @@ public enum Event: Sendable {
   ///
   /// It is tried again by itself, and told once until it has succeeded.
   case storeFailing(String)
+  /// What has to be signed waits, since ``Settings/signer`` did not sign it.
+  ///
+  /// It is asked again by itself. Everything else goes on.
+  case signerFailing(SignerFailure)
   /// The device was restored or cloned; the lane goes on above the relay's highest number.
   case rejoined(Lane)
   /// The relay has lost what it had said it had on its disk: the items of these numbers, of which

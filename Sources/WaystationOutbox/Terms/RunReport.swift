@@ -64,6 +64,8 @@ public enum SkipReason: Sendable, Hashable {
   case ended
   /// Its time has not come.
   case notBefore
+  /// It has to be signed, and the signer does not sign.
+  case unsigned
   /// No handler is registered for commands of this tag.
   case noHandler(Tag)
 }

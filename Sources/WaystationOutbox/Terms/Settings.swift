@@ -32,6 +32,11 @@ public struct Settings: Sendable {
   ///
   /// A lane with ``Custody/receipt`` needs it.
   public var verifier: (any ReceiptVerifier)?
+  /// What signs each item of the lanes that are ``LaneSettings/signed``, for an upstream that need
+  /// not trust the relay; nil for nothing.
+  ///
+  /// It needs ``verifier``, for the digests, and a relay.
+  public var signer: (any HeadSigner)?
   /// The time and randomness.
   public var clock: any OutboxClock = SystemClock()
 
@@ -76,6 +81,10 @@ public struct LaneSettings: Sendable, Equatable {
   public var onRefusal = OnRefusal.block
   /// The order in which its items go.
   public var order = Order.strict
+  /// Whether its items are signed, if there is a ``Settings/signer``.
+  ///
+  /// Only those of a lane with ``Order/strict`` can be: they have numbers.
+  public var signed = true
   /// The most answers to try again, without a relay; nil for no limit.
   ///
   /// Attempts that nobody has answered do not count.

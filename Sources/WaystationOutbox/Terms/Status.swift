@@ -16,6 +16,8 @@ public struct Status: Sendable {
   public let nextAttempt: Instant?
   /// Whether the whole outbox is paused.
   public let isPaused: Bool
+  /// Why ``Settings/signer`` does not sign; nil if it does, or was not asked.
+  public let signerFailure: SignerFailure?
 }
 
 /// A lane at a glance.

@@ -14,6 +14,8 @@ enum SyncRequest {
     let onRefusal: OnRefusal
     /// How long ago it was enqueued, in milliseconds; nil if nobody knows.
     let ageMs: Int64?
+    /// The device's signature; nil for none.
+    var signature: HeaderLine?
   }
 
   /// What the device has of a lane.
@@ -64,7 +66,9 @@ enum SyncRequest {
       json.member("path", entry.request.path)
       json.memberObject("headers") { json in
         json.member("Idempotency-Key", item.key)
-        for (name, values) in grouped(entry.request.headers) {
+        if let signature = entry.signature { json.member(signature.name, signature.value) }
+        let headers = entry.request.headers.filter { !$0.isTaken(with: entry.signature) }
+        for (name, values) in grouped(headers) {
           if values.count == 1 {
             json.member(name, values[0])
           } else {
@@ -111,7 +115,7 @@ enum SyncRequest {
   /// Fields of one name together: a name comes once in an object.
   private static func grouped(_ headers: [HeaderLine]) -> [(String, [String])] {
     var groups: [(String, [String])] = []
-    for line in headers where line.name.lowercased() != "idempotency-key" {
+    for line in headers {
       let name = line.name.lowercased()
       if let place = groups.firstIndex(where: { $0.0.lowercased() == name }) {
         groups[place].1.append(line.value)
@@ -120,5 +124,12 @@ enum SyncRequest {
       }
     }
     return groups
+  }
+}
+
+extension HeaderLine {
+  /// Whether the outbox writes the field itself: the key, and the signature if there is one.
+  func isTaken(with signature: HeaderLine?) -> Bool {
+    isNamed("idempotency-key") || signature.map { isNamed($0.name.lowercased()) } ?? false
   }
 }

@@ -33,8 +33,13 @@ extension Simulation {
   func mend(_ item: KeptItem) throws {
     var atRelay: (String, RelayChange)?
     try transact { core in
-      let changing = try core.resolve(
+      var changing = try core.resolve(
         Item.ID(raw: item.id), retry: goodRequest(), discard: nil, at: moment)
+      if case .failed(.signed) = changing {
+        // The right one would be handed over under another key.
+        changing = try core.resolve(Item.ID(raw: item.id), retry: nil, discard: "no", at: moment)
+        told[item.id]?.isGivenUp = true
+      }
       if case .relay(let key, let change) = changing { atRelay = (key, change) }
     }
     if let (key, change) = atRelay {
@@ -89,7 +94,7 @@ extension Simulation {
       default: break
       }
     }
-    return found + disorder()
+    return try found + disorder() + unsigned()
   }
 
   /// Whether the relay has signed how an item has ended that it was to sign.

@@ -28,6 +28,7 @@ final class Simulation {
     case told(ExchangeNumber, Result<Response, ConnectionFailure>, fault: String?)
     case alarm
     case prepared(Item)
+    case signed([SigningTask], failure: String?)
   }
 
   /// What the network does to one exchange.
@@ -62,6 +63,9 @@ final class Simulation {
   let lies: Bool
   /// What of the receipts does not hold.
   var broken: [String] = []
+  let signer = TestSigner()
+  /// What was signed under each number: one statement each.
+  var statements: [String: [UInt64: [UInt8]]] = [:]
 
   init(seed: UInt64, folder: String, isScheduled: Bool = false) throws {
     self.seed = seed
@@ -74,7 +78,7 @@ final class Simulation {
     let keepsLedgers = makesReceipts && !isScheduled && random.next() % 2 == 0
     settings = Self.settings(
       &random, restores: restores, folder: folder, uploads: !isScheduled,
-      evidenceLanes: keepsLedgers ? ["skip"] : [])
+      evidenceLanes: keepsLedgers ? ["skip"] : [], signs: seed % 2 == 0)
     self.random = random
     if isScheduled { scheduled = ScheduledRelay(seed: seed, wallMs: wallMs) }
     relay.token = "token"
@@ -85,7 +89,7 @@ final class Simulation {
 
   static func settings(
     _ random: inout SplitMix64, restores: Bool, folder: String, uploads: Bool,
-    evidenceLanes: Set<String>
+    evidenceLanes: Set<String>, signs: Bool
   ) -> CoreSettings {
     var lanes: [Lane: LaneSettings] = [:]
     for name in ["block", "skip", "latest", "free"] {
@@ -107,7 +111,8 @@ final class Simulation {
     return CoreSettings(
       destination: .relay(base: "http://relay", client: "device"), lanes: lanes,
       collections: [:], limits: Limits(), sending: sending,
-      asksReadiness: random.next() % 3 == 0, bodies: folder, verifier: TestReceiptVerifier())
+      asksReadiness: random.next() % 3 == 0, bodies: folder, verifier: TestReceiptVerifier(),
+      signer: signs ? TestSigner() : nil)
   }
 
   // MARK: - The device
@@ -174,6 +179,7 @@ final class Simulation {
     switch effect {
     case .send(let exchange): schedule(.answer(exchange, fault()), afterMs: 1 + below(2000))
     case .prepare(let item, _): schedule(.prepared(item), afterMs: below(500))
+    case .sign(let tasks): sign(tasks)
     case .askCredentials: schedule(.alarm, afterMs: 1000)
     case .alarm(let atMs):
       queue.removeAll { if case .alarm = $0.2, $0.atMs > atMs { true } else { false } }
@@ -228,6 +234,11 @@ final class Simulation {
       try transact { core in
         let said: Prepared = chance(20) ? .notReady(afterMs: 1000) : .ready
         try core.take(said, of: item.id, at: moment)
+      }
+    case .signed(let tasks, let failure):
+      try transact { core in
+        try core.takeSignatures(
+          tasks.map { ($0, signer.signature(of: $0.message)) }, failure: failure, at: moment)
       }
     case .answer(let exchange, let fault):
       try take(result(of: exchange, fault), of: exchange.number, exchange.body.fault)

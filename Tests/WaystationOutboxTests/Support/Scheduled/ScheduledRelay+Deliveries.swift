@@ -43,7 +43,7 @@ extension ScheduledRelay {
     attemptCount += 1
     let path = String(decoding: envelope.draft.content.target, as: UTF8.self)
     let ending = upstream.attempt(key, model.verdict(of: path), &random) {
-      if let envelope = model.envelopes[key] { model.delivered.append(envelope) }
+      if let envelope = model.envelopes[key] { model.took(envelope) }
     }
     let report = AttemptReport(
       serial: entry.serial, event: ending.event, startedAt: clock.wall,

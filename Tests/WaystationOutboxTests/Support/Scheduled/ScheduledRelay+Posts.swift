@@ -68,10 +68,15 @@ extension ScheduledRelay {
       var draft = draft(lane: post.lane, path: post.path, body: post.body)
       draft.key = post.key
       draft.sequence = post.sequence.map { Int64($0) }
-      draft.fingerprint = post.digest
+      draft.fingerprint = post.digest + Array((post.signature ?? "").utf8)
       if model.makesReceipts { draft.coveredDigest = post.digest }
       draft.onFailure = post.blocks ? .block : .skip
-      return result(of: append(draft), &model)
+      let appended = append(draft)
+      switch appended {
+      case .accepted, .parked: signed[post.key] = (post.digest, post.signature)
+      default: break
+      }
+      return result(of: appended, &model)
     }
   }
 

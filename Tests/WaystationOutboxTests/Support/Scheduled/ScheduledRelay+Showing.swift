@@ -33,7 +33,8 @@ extension ScheduledRelay {
       state: RelayModel.State(rawValue: state.rawValue) ?? .queued,
       status: envelope.response?.status,
       answer: String(decoding: envelope.response?.body ?? [], as: UTF8.self), expires: false,
-      digest: envelope.draft.coveredDigest)
+      digest: envelope.draft.coveredDigest, sent: signed[key]?.digest ?? [],
+      signature: signed[key]?.signature)
   }
 
   private func show(_ record: LaneRecord, in model: inout RelayModel) {

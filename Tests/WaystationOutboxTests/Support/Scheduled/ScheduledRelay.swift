@@ -47,6 +47,8 @@ struct ScheduledRelay {
   var isFaultFree = false
   /// The keys of what has ended since the model was shown it last, in that order.
   var newEnds: [String] = []
+  /// The digests of items and what devices have signed of them, by their keys.
+  var signed: [String: (digest: [UInt8], signature: String?)] = [:]
   /// What does not hold.
   var violations: [String] = []
   var killCount = 0
