@@ -1,5 +1,6 @@
 import RelayCore
 import RelayServer
+import WaystationOutbox
 
 /// `waystation audit-lane`: holds a relay's ledger of a lane against its receipts, and against what
 /// the upstream got.
@@ -7,13 +8,40 @@ import RelayServer
 /// It works on files alone, so that an auditor need not trust the relay, or reach it.
 enum AuditLaneCommand {
   static func run(_ order: AuditLaneOrder) -> ExitCode {
+    if order.isOfDeviceAlone { return runOfDevice(order) }
     let report: AuditReport
     do throws(AuditTrouble) { report = try audit(order) } catch {
       return tell(error, order)
     }
     StandardStream.output.line(order.isJSON ? report.json : report.text)
+    return report.holds ? .good : .failed
+  }
+
+  /// Holds what the upstream got against the device's signatures alone: nobody asks the relay for
+  /// anything then.
+  private static func runOfDevice(_ order: AuditLaneOrder) -> ExitCode {
+    let report: DeviceReport
+    do throws(AuditTrouble) {
+      let lane = LaneName(client: order.client ?? "", lane: order.lane ?? "")
+      var log = RequestLog(of: lane, at: order.upstream, prefix: order.prefix, try keys(order))
+      var evidence = LaneEvidence()
+      try log.read(order.requests, into: &evidence)
+      report = DeviceReport(
+        lane: lane, verdict: log.device.verdict(from: first(order)), skipped: log.skipped)
+    } catch {
+      return tell(error, order)
+    }
+    StandardStream.output.line(order.isJSON ? report.json : report.text)
     return report.fault == nil ? .good : .failed
   }
+
+  private static func keys(_ order: AuditLaneOrder) throws(AuditTrouble) -> DeviceKeys? {
+    guard let path = order.deviceKeys else { return nil }
+    return try DeviceKeys(reading: path)
+  }
+
+  /// The number that an audit of signatures begins with.
+  private static func first(_ order: AuditLaneOrder) -> UInt64 { UInt64(order.from ?? 1) }
 
   private static func tell(_ trouble: AuditTrouble, _ order: AuditLaneOrder) -> ExitCode {
     switch trouble {
@@ -32,9 +60,9 @@ enum AuditLaneCommand {
   private static func audit(_ order: AuditLaneOrder) throws(AuditTrouble) -> AuditReport {
     let keys = try TrustedKeys(reading: order.keys, pin: order.pin)
     var evidence = LaneEvidence()
-    let lane = try LedgerFile.read(order.ledger, keys, into: &evidence)
+    let (lane, undelivered) = try LedgerFile.read(order.ledger, keys, into: &evidence)
     let receipts = try LaneReceipts(reading: order.receipts, of: lane, in: order.ledger, keys)
-    var log = RequestLog(of: lane, at: order.upstream, prefix: order.prefix)
+    var log = RequestLog(of: lane, at: order.upstream, prefix: order.prefix, try self.keys(order))
     try log.read(order.requests, into: &evidence)
     let chains: [LaneAudit.Chain]
     do throws(LaneAudit.NoReceiptBefore) {
@@ -64,6 +92,13 @@ enum AuditLaneCommand {
         report.fault = fault
         return report
       }
+    }
+    if order.deviceKeys != nil {
+      report.device = DeviceReport(
+        lane: lane,
+        verdict: log.device.verdict(from: first(order)) {
+          undelivered.contains(Int64(clamping: $0))
+        }, skipped: log.skipped)
     }
     return report
   }

@@ -31,6 +31,11 @@ struct AuditReport {
   var chains: [(incarnation: String, numbers: SequenceRange)] = []
   var counts = LaneAudit.Counts()
   var fault: LaneAudit.Fault?
+  /// What the device has signed; nil if nobody has looked, or something does not hold without it.
+  var device: DeviceReport?
+
+  /// Whether everything holds.
+  var holds: Bool { fault == nil && device?.fault == nil }
 
   // MARK: - JSON
 
@@ -38,7 +43,7 @@ struct AuditReport {
   var json: String {
     var json = JSONWriter()
     json.object { json in
-      json.member("holds", fault == nil)
+      json.member("holds", holds)
       json.member("client", lane.client)
       json.member("lane", lane.lane)
       json.memberArray("chains") { json in
@@ -50,7 +55,12 @@ struct AuditReport {
           }
         }
       }
-      if let fault { Self.write(fault, to: &json) } else { writeCounts(to: &json) }
+      if let fault {
+        Self.write(fault, to: &json)
+      } else if holds {
+        writeCounts(to: &json)
+      }
+      device?.write(to: &json)
     }
     return String(decoding: json.finish(), as: UTF8.self)
   }
@@ -106,6 +116,7 @@ struct AuditReport {
       let first = "does not hold: \(name), \(Self.words(fault.numbers)): \(Self.sentence(fault))"
       return ([first] + leftOut).joined(separator: "\n")
     }
+    if let device, device.fault != nil { return ([device.text] + leftOut).joined(separator: "\n") }
     let ranges = chains.map { Self.words($0.numbers) }.joined(separator: ", and ")
     var lines = ["holds: \(name), \(ranges)"]
     lines.append(named.map { "\($0) \(HumanText.count($1))" }.joined(separator: ", "))
@@ -113,6 +124,7 @@ struct AuditReport {
       "void or given up: \(HumanText.count(counts.givenUp)); repeated requests:"
         + " \(HumanText.count(counts.repeated))")
     lines += leftOut
+    if let device { lines.append(device.line) }
     if let signature { lines.append(signature.text) }
     return lines.joined(separator: "\n")
   }

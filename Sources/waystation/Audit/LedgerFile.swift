@@ -12,6 +12,8 @@ struct LedgerFile {
   private var entries: [LedgerEntry] = []
   private var lane: LaneName?
   private var pages = 0
+  /// The numbers that have ended, and that the upstream need not have.
+  private var undelivered: Set<Int64> = []
 
   private init(_ path: String, _ keys: TrustedKeys) {
     self.path = path
@@ -20,10 +22,11 @@ struct LedgerFile {
 
   /// Reads a file of pages, one behind the other.
   ///
-  /// - Returns: The lane that they are of.
+  /// - Returns: The lane that they are of, and the numbers that have ended otherwise than
+  ///   delivered.
   static func read(
     _ path: String, _ keys: TrustedKeys, into evidence: inout LaneEvidence
-  ) throws(AuditTrouble) -> LaneName {
+  ) throws(AuditTrouble) -> (lane: LaneName, undelivered: Set<Int64>) {
     var reader = LedgerFile(path, keys)
     try AuditFile.forEachLine(of: path) { value, number throws(AuditTrouble) in
       try reader.take(value, number, &evidence)
@@ -32,7 +35,7 @@ struct LedgerFile {
       throw .unreadable(
         "\(path) \(reader.pages == 0 ? "has no page of a ledger" : "ends within a page")")
     }
-    return lane
+    return (lane, reader.undelivered)
   }
 
   private mutating func take(
@@ -53,6 +56,9 @@ struct LedgerFile {
     lane = page.lane
     pages += 1
     let time = try verify(page)
+    for entry in entries where entry.ending.map({ $0.state != .delivered }) ?? false {
+      undelivered.insert(entry.number)
+    }
     evidence.add(entries, speakingFor: page.numbers, at: time)
     entries.removeAll(keepingCapacity: true)
   }

@@ -12,9 +12,16 @@ struct RequestLog {
   private let prefix: Substring
   /// The lines that are not of the lane, or have no number.
   private(set) var skipped = 0
+  /// The devices' keys; nil if signatures are not looked at.
+  private let keys: DeviceKeys?
+  /// What the device has signed of what came.
+  private(set) var device = DeviceAudit()
 
-  /// - Parameter prefix: What the upstream's URL puts in front of each path.
-  init(of lane: LaneName, at upstream: String, prefix: String) {
+  /// - Parameters:
+  ///   - prefix: What the upstream's URL puts in front of each path.
+  ///   - keys: The devices' keys; nil if signatures are not looked at.
+  init(of lane: LaneName, at upstream: String, prefix: String, _ keys: DeviceKeys?) {
+    self.keys = keys
     self.lane = lane
     self.upstream = upstream
     self.prefix = prefix.hasSuffix("/") ? prefix.dropLast() : prefix[...]
@@ -31,7 +38,7 @@ struct RequestLog {
           skipped += 1
           return
         }
-        return evidence.add(request: item.number, ReceiptDesk.hash(item.bytes))
+        return evidence.add(request: item.number, try taken(item, value))
       } catch {
         words = error.reason
       }
@@ -43,14 +50,51 @@ struct RequestLog {
     let reason: String
   }
 
+  /// Holds a request against what the device has signed.
+  ///
+  /// - Returns: Its digest.
+  private mutating func taken(
+    _ item: CoveredItem, _ value: JSONValue
+  ) throws(Unreadable) -> [UInt8] {
+    let digest = ReceiptDesk.hash(item.bytes)
+    guard let keys else { return digest }
+    let fields = try Self.fields((try? value.object())?["headers"])
+    var digests = [digest]
+    if item.key.isEmpty, let key = fields.first("idempotency-key") {
+      // Where no key is told it is the one that the device has given.
+      var other = item
+      other.key = key
+      digests.append(ReceiptDesk.hash(other.bytes))
+    }
+    device.add(UInt64(item.number), digests: digests, signed(fields, item.number, keys))
+    return digest
+  }
+
+  private func signed(
+    _ fields: Fields, _ number: Int64, _ keys: DeviceKeys
+  ) -> DeviceAudit.Signed {
+    guard let text = fields.first(ItemStatement.field.lowercased()) else { return .nothing }
+    let field = keys.field(text)
+    guard let statement = field.statement, let hash = field.hash,
+      statement.client == lane.client, statement.lane == lane.lane,
+      statement.sequence == UInt64(number)
+    else { return .nobody }
+    return .device(statement, hash: hash)
+  }
+
   /// The item that a line tells of; nil if it is none of the lane's numbers.
   private func item(_ value: JSONValue) throws(Unreadable) -> CoveredItem? {
     guard let object = try? value.object() else { throw Unreadable(reason: "is no object") }
     let fields = try Self.fields(object["headers"])
-    let client = try text(object, "client") ?? fields.first("waystation-client")
-    let name = try text(object, "lane") ?? fields.first("waystation-lane")
+    // Where nobody else says what it is, the device does.
+    let said = keys.flatMap { keys in
+      fields.first(ItemStatement.field.lowercased()).flatMap { keys.field($0).statement }
+    }
+    let client =
+      try text(object, "client") ?? fields.first("waystation-client") ?? said?.client
+    let name = try text(object, "lane") ?? fields.first("waystation-lane") ?? said?.lane
     guard client ?? lane.client == lane.client, name ?? lane.lane == lane.lane,
-      let number = try number(object, fields)
+      let number = try number(object, fields) ?? said.map({ Int64(clamping: $0.sequence) })
     else { return nil }
     let key = try text(object, "key") ?? fields.first("waystation-key") ?? ""
     guard let path = try text(object, "path") else { throw Unreadable(reason: "has no \"path\"") }

@@ -3,6 +3,8 @@ import WaystationOutbox
 /// The parsed command line of `waystation audit-lane`.
 struct AuditLaneOrder: Equatable {
   /// The files; one of them may be `-`.
+  ///
+  /// Those of the relay are empty where only the device's signatures are looked at.
   var receipts: String
   var keys: String
   var ledger: String
@@ -16,15 +18,31 @@ struct AuditLaneOrder: Equatable {
   /// The number to begin with; nil for the begin of each chain.
   var from: Int64?
   var isJSON = false
+  /// The keys of devices; nil if their signatures are not looked at.
+  var deviceKeys: String?
+  /// The lane, where no ledger says which it is.
+  var client: String?
+  var lane: String?
+
+  /// Whether only the device's signatures are looked at.
+  var isOfDeviceAlone: Bool { receipts.isEmpty }
 
   /// Parses the rest of a command line.
   init(_ arguments: ArraySlice<String>) throws(UsageError) {
     let options = try OptionReader(arguments, of: .auditLane)
-    receipts = try Self.file("--receipts", options)
-    keys = try Self.file("--keys", options)
-    ledger = try Self.file("--ledger", options)
+    deviceKeys = options.text("--device-keys")
+    let isOfDeviceAlone =
+      deviceKeys != nil && ["--receipts", "--keys", "--ledger"].allSatisfy { !options.has($0) }
+    receipts = isOfDeviceAlone ? "" : try Self.file("--receipts", options)
+    keys = isOfDeviceAlone ? "" : try Self.file("--keys", options)
+    ledger = isOfDeviceAlone ? "" : try Self.file("--ledger", options)
     requests = try Self.file("--requests", options)
-    guard [receipts, keys, ledger, requests].count(where: { $0 == "-" }) < 2 else {
+    if isOfDeviceAlone {
+      client = try Self.file("--client", options)
+      lane = try Self.file("--lane", options)
+    }
+    let files = [receipts, keys, ledger, requests, deviceKeys ?? ""]
+    guard files.count(where: { $0 == "-" }) < 2 else {
       throw UsageError("standard input is one file only: give '-' once", to: .auditLane)
     }
     pin = options.text("--pin")
