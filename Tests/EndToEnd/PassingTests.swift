@@ -274,6 +274,8 @@ extension EndToEnd {
       #expect(ofSpare.contains("waystation_spare 1\n"))
       #expect(ofSpare.contains(#"waystation_passed_requests_total{outcome="answered"} 1"#))
       #expect(!ofSpare.contains("waystation_posted_envelopes"))
+      // Nobody else sees when it ends: its relays' listener has no other way to be noticed.
+      #expect(ofSpare.contains("waystation_certificate_remaining_seconds{certificate=\""))
       #expect(try await text(holder).contains("waystation_spare 0\n"))
     }
 

@@ -7,6 +7,7 @@ import Synchronization
 /// itself once it has its store, and by passing them on again once it has given it up.
 final class FrontHandler: RequestHandler {
   private let passing: Passing?
+  private let server: ServerFront
   private let own = AtomicLazyReference<RelayHandler>()
   private let observer = AtomicLazyReference<RelayParts>()
   /// Those that it answers itself; nil if it never passes any on.
@@ -14,9 +15,12 @@ final class FrontHandler: RequestHandler {
 
   /// Answers nothing yet.
   ///
-  /// - Parameter passing: Passes requests on; nil if the relay does not listen before it leads.
-  init(_ passing: Passing?) {
+  /// - Parameters:
+  ///   - passing: Passes requests on; nil if the relay does not listen before it leads.
+  ///   - server: What it answers for.
+  init(_ passing: Passing?, for server: ServerFront) {
     self.passing = passing
+    self.server = server
     underWay = passing == nil ? nil : RequestsUnderWay()
   }
 
@@ -91,7 +95,9 @@ final class FrontHandler: RequestHandler {
 
   /// Each relay has metrics of its own: another one's are never passed on in their place.
   private func metrics(_ request: HTTPRequest, _ passing: Passing) async -> HTTPResponse {
-    if let metrics = await passing.metrics(for: request) { return metrics }
+    if let metrics = await passing.metrics(for: request, server.certificateEnds) {
+      return metrics
+    }
     if leads, let own = own.load() { return await own.respond(to: request) }
     return Problem.noLeader(mayHaveArrived: false).response
   }

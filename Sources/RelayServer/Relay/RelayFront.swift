@@ -30,7 +30,7 @@ struct RelayFront: Sendable {
     } catch {
       throw RelayStartError(description: "cannot start: \(error)")
     }
-    answers = FrontHandler(passing)
+    answers = FrontHandler(passing, for: server)
     self.configuration = configuration
     self.loops = loops
     self.sockets = sockets

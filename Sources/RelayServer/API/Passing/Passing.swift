@@ -189,13 +189,18 @@ final class Passing: Sendable {
 
   /// Answers with this relay's own metrics, if the other one lets the caller see its own.
   ///
+  /// - Parameter certificates: What its listeners' certificates are, and when each ends.
   /// - Returns: nil if the other one could not be asked.
-  func metrics(for request: HTTPRequest) async -> HTTPResponse? {
+  func metrics(
+    for request: HTTPRequest, _ certificates: [(what: String, endsAt: WallTime)]
+  ) async -> HTTPResponse? {
     let asked = PassedRequest(request, at: listeners[request.origin.listener])
     guard case .success(let answer) = await pass(asked.asking("HEAD", asked.target), of: request)
     else { return nil }
     if answer.status == 200 {
-      return GetMetrics.response(to: request.head) { figures.text($0) }
+      return GetMetrics.response(to: request.head) {
+        figures.text($0, certificates, now: WallClock.now())
+      }
     }
     // The refusal, with its body.
     guard case .success(let refusal) = await pass(asked, of: request), refusal.status != 200 else {

@@ -17,16 +17,18 @@ extension MetricFamily {
         }
       }
     },
-    MetricFamily(
-      .gauge, "waystation_certificate_remaining_seconds", ["certificate"],
-      "Time until a certificate or a revocation list of the relay ends; below 0 once it has."
-    ) { view, writer in
-      for certificate in view.certificateEnds {
-        let leftMs = certificate.endsAt.milliseconds(since: view.now)
-        writer.sample(certificate.what, value: Double(leftMs) / 1000)
-      }
-    },
+    certificateEnds,
   ]
+
+  /// When certificates end.
+  static let certificateEnds = MetricFamily(
+    .gauge, "waystation_certificate_remaining_seconds", ["certificate"],
+    "Time until a certificate or a revocation list of the relay ends; below 0 once it has."
+  ) { view, writer in
+    for certificate in view.certificateEnds {
+      writer.sample(certificate.what, endsAt: certificate.endsAt, now: view.now)
+    }
+  }
 
   /// Posts of senders.
   static let posts: [MetricFamily] = [

@@ -1,3 +1,4 @@
+import RelayCore
 import Synchronization
 
 /// Counts of requests that were passed on to the relay that has the store.
@@ -24,7 +25,11 @@ final class PassingFigures: Sendable {
   }
 
   /// The metrics of a relay that is a spare: it has nothing else to count.
-  func text(_ format: ExpositionFormat) -> [UInt8] {
+  ///
+  /// - Parameter certificates: What its listeners' certificates are, and when each ends.
+  func text(
+    _ format: ExpositionFormat, _ certificates: [(what: String, endsAt: WallTime)], now: WallTime
+  ) -> [UInt8] {
     var writer = ExpositionWriter(format)
     writer.begin(.build)
     writer.sample(ReleaseVersion.number, value: 1)
@@ -32,7 +37,16 @@ final class PassingFigures: Sendable {
     writer.sample(value: 1)
     writer.begin(.passedRequests)
     write(to: &writer)
+    writer.begin(.certificateEnds)
+    for (what, end) in certificates { writer.sample(what, endsAt: end, now: now) }
     return writer.finish()
+  }
+}
+
+extension ExpositionWriter {
+  /// Writes a sample of ``MetricFamily/certificateEnds``.
+  mutating func sample(_ what: String, endsAt end: WallTime, now: WallTime) {
+    sample(what, value: Double(end.milliseconds(since: now)) / 1000)
   }
 }
 
