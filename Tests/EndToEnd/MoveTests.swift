@@ -244,6 +244,26 @@ extension EndToEnd {
       }
     }
 
+    @Test("a database whose commits wait for a standby that is away is not waited for")
+    func standstill() async throws {
+      try await embedded.start()
+      try await stop(embedded)
+      // The tests' server names a standby that does not exist.
+      let url = database.url + "%20-csynchronous_commit%3Don"
+      let refused = try await move(data, url)
+      #expect(refused.ending == .exit(1))
+      #expect(
+        refused.errors.contains("wait for a standby of synchronous_standby_names"), "\(refused)")
+      let config = embedded.folder.path + "/away.json"
+      let content: [String: any Sendable] = [
+        "upstreams": ["default": ["url": "http://127.0.0.1:1"]],
+        "store": ["postgres": ["url": url]],
+      ]
+      try Data(Device.json(content)).write(to: URL(fileURLWithPath: config))
+      let trial = try await Waystation.run("check", "--config", config, "--try-store")
+      #expect(trial.ending == .exit(1) && trial.output.contains("wait for a standby"), "\(trial)")
+    }
+
     @Test("a store in use is not moved, nor anything into a store that is in use or not empty")
     func refusals() async throws {
       try await embedded.start()

@@ -92,6 +92,7 @@ package struct DatabaseTrial: Sendable {
       "synchronous_commit is \(reading.setting), synchronous_standby_names is "
         + (reading.names.isEmpty ? "empty" : "\"\(reading.names)\"") + ", and "
         + Self.words(for: reading.standbys))
+    if let standstill = reading.standstill { faults.append(standstill) }
     doubt = reading.doubt(wanting: durability)
     if doubt == nil, durability.isLookedAt {
       findings.append("its commits are as safe as \(durability.rawValue) wants")

@@ -40,6 +40,16 @@ package struct DurabilityReading: Sendable, Equatable {
     }
   }
 
+  /// Why no commit would be confirmed; nil if that is not certain.
+  ///
+  /// A commit waits for a standby that is named, however long that is away.
+  package var standstill: String? {
+    guard setting != "off", setting != "local", !names.isEmpty, case .seen(_, 0, 0) = standbys
+    else { return nil }
+    return "its commits wait for a standby of synchronous_standby_names (\(names)), and none is"
+      + " there: bring one back, or empty the names and have the server read them"
+  }
+
   /// The values of `synchronous_commit` by which a commit waits until it is on a standby's disk.
   ///
   /// `remote_write` waits only until the standby's system has it in memory

@@ -38,13 +38,13 @@ extension Seat {
       try connection.execute(script: Schema.script)
     } catch {
       // Another relay has made them at the same moment.
-      guard error.sqlState == duplicateTable || error.sqlState == duplicateKey else { throw error }
+      guard madeByOthers.contains(error.sqlState ?? "") else { throw error }
     }
   }
 
   /// The SQLSTATE of a table that is not there.
   static let undefinedTable = "42P01"
-  private static let duplicateTable = "42P07"
-  private static let duplicateKey = "23505"
+  /// Those of a table, of its type and of a row of the system's tables that are there already.
+  private static let madeByOthers: Set = ["42P07", "42710", "23505"]
 }
 #endif

@@ -24,6 +24,12 @@ final class MoveSeat {
     var limits = DatabaseLimits()
     limits.silenceMs = Self.silenceMs
     let servers = ServerChoice(address)
+    let reading = try DurabilityReading(
+      DatabaseReader(at: servers, DatabaseLimits()), asksForStandbys: true)
+    if let standstill = reading.standstill {
+      throw StoreError(
+        kind: .other, operation: "write to", subject: address.subject, detail: standstill)
+    }
     let seat = try Self.taken(at: servers, limits)
     let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
     let keeper = LeaseKeeper(of: seat, Self.identity, lease, at: servers)
