@@ -34,11 +34,13 @@ struct EnvelopeChange {
   ///   - isRunning: Whether it is only to be run, so that an attempt under way is as good.
   ///   - decide: What is to be done with an envelope that stands so; nil if nothing is.
   ///   - handedOver: Called once the change will be made, whatever is answered.
+  ///   - onItsWay: Called once the change is on its way to the disk: whatever is asked for after
+  ///     that gets there after it.
   /// - Returns: The envelope if it was as it was asked to be; nil if it was changed.
   func perform(
     _ id: EnvelopeID, isRunning: Bool = false,
     _ decide: (EnvelopeRecord) async throws(Problem) -> Order?,
-    handedOver: () -> Void = {}
+    handedOver: () -> Void = {}, onItsWay: () -> Void = {}
   ) async throws(Problem) -> EnvelopeRecord? {
     guard !context.relay.isDraining else { throw .draining() }
     // Before its turn is taken, which would hold up those whose envelope it is.
@@ -48,7 +50,7 @@ struct EnvelopeChange {
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
       guard let order = try await decide(record) else { return record }
-      switch try await carryOut(order, on: record, in: turn) {
+      switch try await carryOut(order, on: record, in: turn, onItsWay) {
       case .done:
         handedOver()
         return nil
@@ -71,10 +73,11 @@ struct EnvelopeChange {
 
   /// The scheduler knows only what waits: what has ended, and stays so, is the store's alone.
   private func carryOut(
-    _ order: Order, on record: EnvelopeRecord, in turn: SteeringTurns.Turn
+    _ order: Order, on record: EnvelopeRecord, in turn: SteeringTurns.Turn,
+    _ onItsWay: () -> Void
   ) async throws(Problem) -> SteeringResult {
     guard record.state.isEnd else {
-      return await dispatcher.steer(order.command, order.entry, in: turn)
+      return await dispatcher.steer(order.command, order.entry, in: turn, onItsWay: onItsWay)
     }
     do throws(StoreError) {
       switch order.command {
@@ -84,12 +87,14 @@ struct EnvelopeChange {
         dispatcher.tell(ended: record.id, order.command)
         return .done
       case .cancel(let reason):
+        // It stands in no lane, so that nothing has to wait for it.
+        onItsWay()
         let isDone = try await context.store.cancelEnded(order.entry, reason: reason)
         guard isDone else { return .refused(.gone) }
         if record.state != .cancelled { dispatcher.tell(ended: record.id, order.command) }
         return .done
       case .run, .retry, .discard, .requeue:
-        return await dispatcher.steer(order.command, order.entry, in: turn)
+        return await dispatcher.steer(order.command, order.entry, in: turn, onItsWay: onItsWay)
       }
     } catch {
       throw context.problem(error)

@@ -1,9 +1,11 @@
 import RelayCore
 
 /// Carries an operation out: with a few envelopes at once, each as by a call of its own.
+///
+/// What has to keep the order of its lane does: see ``LaneStep``.
 struct OperationRun {
   private let context: EndpointContext
-  private let ids: [EnvelopeID]
+  private let items: [OperationOrder.Item]
   private var operation: Operation
   private var desk: OperationDesk { context.relay.operations }
 
@@ -14,18 +16,18 @@ struct OperationRun {
   private typealias Result = Replay.Result
 
   init(
-    _ context: EndpointContext, _ operation: Operation, _ ids: [EnvelopeID],
+    _ context: EndpointContext, _ operation: Operation, _ items: [OperationOrder.Item],
     at place: SharedPlaces.Place
   ) {
     self.place = place
     self.context = context
     self.operation = operation
-    self.ids = ids
+    self.items = items
   }
 
   /// Goes on until all have had their turn, or it is stopped or interrupted.
   mutating func run() async {
-    var rest = ids[...]
+    var rest = items[...]
     while !rest.isEmpty, operation.state == .running {
       if let end = reasonToEnd {
         operation.end(as: end, at: context.relay.now().wall)
@@ -52,13 +54,18 @@ struct OperationRun {
     return context.relay.access.isGood(context.caller, at: now) ? nil : .stopped
   }
 
-  private func carryOut(_ ids: ArraySlice<EnvelopeID>) async -> [Result] {
+  private func carryOut(_ items: ArraySlice<OperationOrder.Item>) async -> [Result] {
     let action = operation.action
-    if action == .replay { return await Replay(context, operation).carryOut(ids) }
+    if action == .replay { return await Replay(context, operation).carryOut(items.map(\.id)) }
+    var steps: [LaneNumber: LaneStep] = [:]
     return await withTaskGroup(of: Result.self) { group in
-      for id in ids {
+      for item in items {
+        let step = LaneStep(after: steps[item.lane])
+        if action.isInOrder { steps[item.lane] = step }
         group.addTask { [context] in
-          (id, await SteerEnvelope(context).perform(action, id))
+          await step.begin()
+          defer { step.pass() }
+          return (item.id, await SteerEnvelope(context).perform(action, item.id, in: step))
         }
       }
       var results: [Result] = []

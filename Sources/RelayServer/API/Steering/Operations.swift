@@ -38,18 +38,18 @@ struct Operations {
   func start(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let isDryRun = try Self.isDryRun(request)
     let terms = try OperationTerms(try await CommandBody(context).read(request))
-    guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
+    guard !isDryRun else { return Self.json(try await matches(terms)) }
     guard !context.relay.isDraining else { throw .draining() }
     let place = try takePlace()
     var isBegun = false
     defer { if !isBegun { desk.giveBack(place) } }
-    let matches = try await matches(terms.filter)
+    let matches = try await matches(terms)
     if let expected = terms.expectedCount {
-      guard expected == matches.ids.count else {
-        throw .countDiffers(expected: expected, matched: matches.ids.count)
+      guard expected == matches.order.count else {
+        throw .countDiffers(expected: expected, matched: matches.order.count)
       }
     } else if terms.action == .replay {
-      throw .notCounted(matched: matches.ids.count)
+      throw .notCounted(matched: matches.order.count)
     }
     let operation = try await begin(terms, matches, at: place)
     isBegun = true
@@ -70,7 +70,7 @@ struct Operations {
     _ terms: OperationTerms, _ matches: Matches, at place: SharedPlaces.Place
   ) async throws(Problem) -> Operation {
     var operation = Operation(
-      terms.action, terms.filter, matched: matches.ids.count, hasMore: matches.hasMore,
+      terms.action, terms.filter, matched: matches.order.count, hasMore: matches.hasMore,
       who: context.caller.publicName ?? Auditor.nobody, at: context.relay.now().wall)
     operation.hasFreshKeys = terms.hasFreshKeys
     do throws(StoreError) {
@@ -82,7 +82,7 @@ struct Operations {
       "\(operation.number): \(operation.action.rawValue) \(operation.matched) with"
         + " \(operation.filter.words)")
     desk.note(operation)
-    let run = OperationRun(context, operation, matches.ids, at: place)
+    let run = OperationRun(context, operation, matches.order.items, at: place)
     Task(executorPreference: context.relay.dispatcher.loop) {
       var run = run
       await run.run()
@@ -100,24 +100,25 @@ struct Operations {
 
   /// The present matches of a filter.
   private struct Matches {
-    var ids: [EnvelopeID] = []
+    var order: OperationOrder
     /// True if there are more than one operation takes.
     var hasMore = false
   }
 
-  private func matches(_ wanted: EnvelopeSelection) async throws(Problem) -> Matches {
-    let filter = EnvelopeFilter(wanted, inFlight: context.relay.dispatcher.inFlightSerials())
-    var matches = Matches()
+  private func matches(_ terms: OperationTerms) async throws(Problem) -> Matches {
+    let filter = EnvelopeFilter(terms.filter, inFlight: context.relay.dispatcher.inFlightSerials())
+    var matches = Matches(order: OperationOrder(terms.action))
+    let lanes = context.rules.lanes
     var serial: Serial = 0
     while true {
       guard !Task.isCancelled else { throw .draining() }
       let page = try await page(filter, after: serial)
       for envelope in page.envelopes {
-        guard matches.ids.count < OperationLimits.envelopesMax else {
+        guard matches.order.count < OperationLimits.envelopesMax else {
           matches.hasMore = true
           return matches
         }
-        matches.ids.append(envelope.id)
+        matches.order.add(envelope, order: lanes.rules(ofLane: envelope.terms.lane).order)
       }
       guard page.hasMore else { return matches }
       serial = page.scannedThrough
@@ -138,7 +139,7 @@ struct Operations {
   private static func json(_ matches: Matches) -> HTTPResponse {
     var json = JSONWriter()
     json.object { json in
-      json.member("matched", matches.ids.count)
+      json.member("matched", matches.order.count)
       if matches.hasMore { json.member("more", true) }
     }
     return .freshJSON(json.finish())

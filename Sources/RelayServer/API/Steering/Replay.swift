@@ -21,7 +21,7 @@ struct Replay {
   typealias Result = (id: EnvelopeID, problem: Problem?)
 
   /// Posts the copies of some envelopes in one commit, in their order.
-  func carryOut(_ ids: ArraySlice<EnvelopeID>) async -> [Result] {
+  func carryOut(_ ids: [EnvelopeID]) async -> [Result] {
     var results: [Result] = []
     var drafts: [EnvelopeDraft] = []
     var ready: [EnvelopeID] = []

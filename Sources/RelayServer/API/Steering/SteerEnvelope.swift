@@ -58,12 +58,15 @@ struct SteerEnvelope {
 
   /// Does with an envelope what an operation does with each of its own.
   ///
+  /// - Parameter step: Its step in its lane, which it passes once its change is on its way.
   /// - Returns: Why it was left as it was; nil if it was not.
-  func perform(_ action: Operation.Action, _ id: EnvelopeID) async -> Problem? {
+  func perform(
+    _ action: Operation.Action, _ id: EnvelopeID, in step: LaneStep
+  ) async -> Problem? {
     do throws(Problem) {
       var claim = try QuotaClaim(steering: context)
       defer { claim.giveBack() }
-      _ = try await EnvelopeChange(context).perform(id) { record throws(Problem) in
+      let decide = { (record: EnvelopeRecord) async throws(Problem) -> EnvelopeChange.Order? in
         switch action {
         case .retry: try Self.settlement(.retry, of: record)
         case .discard: try Self.settlement(.discard, of: record)
@@ -72,6 +75,7 @@ struct SteerEnvelope {
         case .replay: preconditionFailure("a replay posts anew, and changes nothing")
         }
       }
+      _ = try await EnvelopeChange(context).perform(id, decide, onItsWay: step.pass)
       return nil
     } catch {
       return error

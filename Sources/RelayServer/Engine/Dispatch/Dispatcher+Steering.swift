@@ -37,8 +37,10 @@ extension Dispatcher {
   /// - Parameters:
   ///   - entry: The envelope's place as the store showed it since the turn was taken.
   ///   - turn: The envelope's turn, which ends with the change.
+  ///   - onItsWay: Called once the change has set out for the disk, behind those before it.
   func steer(
-    _ command: SteeringCommand, _ entry: LineEntry, in turn: SteeringTurns.Turn
+    _ command: SteeringCommand, _ entry: LineEntry, in turn: SteeringTurns.Turn,
+    onItsWay: () -> Void = {}
   ) async -> SteeringResult {
     // All under the lock, so that an earlier change of the same envelope, which is being recorded
     // just now, is not taken for this one.
@@ -51,6 +53,7 @@ extension Dispatcher {
     guard let waiter else { return .refused(verdict) }
     defer { changes.remove(waiter) }
     guard verdict == .recording else { return .refused(verdict) }
+    onItsWay()
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
     guard isDone else { return .delayed }
     switch waiter.news {
