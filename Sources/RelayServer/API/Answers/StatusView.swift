@@ -20,6 +20,13 @@ package struct StatusView: Sendable {
     var shed: Double
   }
 
+  /// What only the store knows, such as names.
+  struct Stored: Sendable {
+    var unconfigured: [UpstreamsView.Unconfigured] = []
+    var blockedLanes: [BlockedLane] = []
+    var backlogs: [(client: String, waiting: Int)] = []
+  }
+
   /// By whom receipts are signed.
   package struct Receipts: Sendable {
     /// The relay's name in what it signs.
@@ -46,8 +53,10 @@ package struct StatusView: Sendable {
   var upstreams: UpstreamsView
   var rates: Rates
   var blockedLaneCount: Int
-  var blockedLanes: [BlockedLane]
-  var backlogs: [(client: String, waiting: Int)]
+  /// What the store has told.
+  var stored: Stored
+  /// Whether it could not be asked, so that nothing of that is shown.
+  var isPartial: Bool
 
   /// The JSON that is answered.
   package func json() -> [UInt8] {
@@ -72,10 +81,10 @@ package struct StatusView: Sendable {
       json.memberObject("rates") { writeRates(to: &$0) }
       json.member("blockedLaneCount", blockedLaneCount)
       json.memberArray("blockedLanes") { json in
-        for lane in blockedLanes { lane.write(to: &json) }
+        for lane in stored.blockedLanes { lane.write(to: &json) }
       }
       json.memberArray("backlogs") { json in
-        for backlog in backlogs {
+        for backlog in stored.backlogs {
           json.object { json in
             json.member("client", backlog.client)
             json.member("waiting", backlog.waiting)

@@ -27,7 +27,7 @@ struct GetMetrics {
   private func view() async -> MetricsView {
     let relay = context.relay
     let metrics = relay.metrics
-    _ = await relay.dispatcher.needs.needs()
+    _ = await relay.needs()
     let snapshot = await relay.dispatcher.snapshot()
     let upstreams = upstreams(snapshot)
     return MetricsView(

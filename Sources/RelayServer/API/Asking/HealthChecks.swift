@@ -30,7 +30,7 @@ struct HealthChecks {
       return notReady(
         NeedKind.durabilityLow.rawValue, [shortfall], retryAfterSeconds: RetryHint.troubleSeconds)
     }
-    let warnings = await context.relay.dispatcher.needs.needs(ageMs: NeedsKeeper.strangersMs)
+    let warnings = await context.relay.needs(ageMs: NeedsKeeper.strangersMs)
       .filter { $0.severity == .critical }.map(\.sentenceWithMore)
     if !warnings.isEmpty { return readyBut(warnings) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))

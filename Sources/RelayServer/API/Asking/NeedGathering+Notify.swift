@@ -18,7 +18,7 @@ extension NeedGathering {
       let last = NeedFacts.Failure(
         status: letters.status, reason: letters.reason, left: .failed, since: letters.since,
         example: await examples.example(
-          letters.serial, at: letters.at, status: letters.status, from: relay.store)?.example)
+          letters.serial, at: letters.at, status: letters.status, from: store)?.example)
       facts.refusedNews = NeedFacts.RefusedNews(
         upstream: upstream, count: letters.count, last: last)
     }
@@ -27,11 +27,11 @@ extension NeedGathering {
   private func blocked(
     _ head: LineEntry, _ now: WallTime, _ examples: inout NeedExamples
   ) async -> NeedFacts.RefusedNews? {
-    guard let id = try? await relay.store.ids(of: [head.serial])[head.serial],
-      let summary = try? await relay.store.summaries(of: [id]).first
+    guard let store, let id = try? await store.ids(of: [head.serial])[head.serial],
+      let summary = try? await store.summaries(of: [id]).first
     else { return nil }
     let status = summary.fate.responseStatus
-    let example = await examples.example(head.serial, status: status, from: relay.store)
+    let example = await examples.example(head.serial, status: status, from: store)
     let last = NeedFacts.Failure(
       status: status, reason: summary.fate.reason ?? "it was refused",
       left: .blocked, since: example?.since ?? now, example: example?.example)

@@ -7,6 +7,7 @@ import Synchronization
 /// What the store cannot be asked just now is left out: the list has to tell of a store in trouble.
 struct NeedGathering: Sendable {
   let relay: RelayParts
+  var store: (any EnvelopeStore)? { relay.reachableStore }
 
   /// The facts as of now.
   func facts(
@@ -73,6 +74,7 @@ struct NeedGathering: Sendable {
       }
       facts.upstreams.append(upstream)
     }
+    guard store != nil else { return }
     for unconfigured in (try? await lists.unconfigured(snapshot.unconfigured)) ?? [] {
       var upstream = NeedFacts.Upstream(name: unconfigured.name)
       upstream.isConfigured = false
@@ -108,7 +110,7 @@ struct NeedGathering: Sendable {
       status: sample.status, reason: sample.reason, left: sample.left, since: since, example: nil)
     if let serial = sample.serial {
       failure.example = await examples.example(
-        serial, at: sample.at, status: sample.status, from: relay.store)?.example
+        serial, at: sample.at, status: sample.status, from: store)?.example
     }
     return failure
   }
@@ -120,13 +122,13 @@ struct NeedGathering: Sendable {
     to facts: inout NeedFacts, _ changed: ChangedHeads, _ memory: inout NeedsKeeper.Memory
   ) async {
     let (lanes, count) = relay.dispatcher.blockedLanes(countMax: BlockedGroups.lanesMax)
-    await memory.blocked.update(lanes, besides: changed, from: relay.store)
+    await memory.blocked.update(lanes, besides: changed, from: store)
     facts.blockedLaneCount = count
     let shownMax = NeedLimits.listedOfKindMax
     for (place, group) in memory.blocked.groups(shownMax: shownMax).enumerated() {
       let example =
         place < shownMax
-        ? await memory.examples.example(group.first, status: group.status, from: relay.store) : nil
+        ? await memory.examples.example(group.first, status: group.status, from: store) : nil
       let first = NeedFacts.Failure(
         status: group.status, reason: group.reason, since: example?.since ?? facts.now,
         example: example?.example)

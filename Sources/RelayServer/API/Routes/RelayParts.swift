@@ -38,6 +38,8 @@ final class RelayParts: Sendable {
   let listings = PlaceKeeper()
   /// The places of operators that have an upstream tried.
   let trials = PlaceKeeper()
+  /// Questions to the store that are not waited for at length.
+  let briefQuestions = BriefQuestions()
   /// The operations, each on many envelopes.
   let operations: OperationDesk
   /// The turns in which pieces of listings are read.
@@ -155,6 +157,25 @@ final class RelayParts: Sendable {
     settings.numbers.sorted { $0.key < $1.key }.compactMap { name, number in
       dispatcher.target(of: number)?.identity.map { (name, $0) }
     }
+  }
+
+  /// The store; nil while it has not answered for so long that whoever asks would wait in vain.
+  ///
+  /// One on this machine is always there.
+  var reachableStore: (any EnvelopeStore)? { store.mayAttempt ? store : nil }
+
+  /// What needs somebody, as of now; as of the last look, if another one takes too long.
+  ///
+  /// - Parameters:
+  ///   - ageMs: How old it may be, in milliseconds.
+  ///   - deadline: The latest time for an answer; nil for the longest wait of a brief question.
+  func needs(ageMs: Int64 = 0, until deadline: MonotonicTime? = nil) async -> [Need] {
+    let keeper = dispatcher.needs
+    let deadline = deadline ?? BriefQuestions.deadline(at: now().monotonic)
+    let needs = await briefQuestions.ask(on: dispatcher.loop, until: deadline) {
+      await keeper.needs(ageMs: ageMs)
+    }
+    return needs ?? keeper.known
   }
 
   // MARK: - Time

@@ -14,6 +14,8 @@ struct StatusStream {
   private let listener: EventListener
   private let writer: ResponseWriter
   private var lastSign: MonotonicTime
+  /// Whether the last one lacks what could not be asked for.
+  private var isPartial = false
   /// Up to where operations were told of; nil before the first time.
   private var operationsSeen: UInt64?
 
@@ -56,7 +58,9 @@ struct StatusStream {
         for operation in context.relay.operations.news(since: &operationsSeen) {
           text.event("operation", data: operation.json())
         }
-        text.event("status", data: try await GetStatus(context).view().json())
+        let status = try await GetStatus(context).view()
+        isPartial = status.isPartial
+        text.event("status", data: status.json())
         try await send(text)
         text = EventText()
         await loop.sleep(until: lastSign.adding(milliseconds: Self.periodMs))
@@ -76,6 +80,8 @@ struct StatusStream {
     case .silence: break
     }
     guard now.milliseconds(since: lastSign) >= heartbeatMs else { return false }
+    // Nothing need change when the store can be asked again.
+    if isPartial { return true }
     var text = EventText()
     text.comment()
     try await send(text)

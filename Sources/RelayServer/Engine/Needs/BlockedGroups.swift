@@ -26,9 +26,11 @@ struct BlockedGroups {
   private var shown: Set<Cause> = []
 
   /// Takes in the lanes that are blocked now, and reads of those that are new or have changed.
+  ///
+  /// - Parameter store: The store; nil while it cannot be asked.
   mutating func update(
     _ lanes: [(lane: LaneNumber, head: LineEntry)], besides changed: ChangedHeads,
-    from store: any EnvelopeStore
+    from store: (any EnvelopeStore)?
   ) async {
     changed.forget(in: &causes)
     let now = Set(lanes.lazy.map(\.head.serial))
@@ -37,7 +39,7 @@ struct BlockedGroups {
     for start in stride(from: 0, to: unknown.count, by: Self.readsMax) {
       let part = Array(unknown[start..<min(start + Self.readsMax, unknown.count)])
       // What cannot be read now is asked for by the next look.
-      guard let ids = try? await store.ids(of: part),
+      guard let store, let ids = try? await store.ids(of: part),
         let summaries = try? await store.summaries(of: part.compactMap { ids[$0] })
       else { return }
       for summary in summaries { causes[summary.fate.serial] = Cause(summary) }

@@ -39,13 +39,14 @@ struct NeedExamples {
   ///   - at: When that happened which it is to show: what was read for something else does not do.
   ///     Nil if it heads a blocked lane.
   ///   - status: The status that the upstream answered then. Words of another answer are left out.
+  ///   - store: The store; nil while it cannot be asked.
   mutating func example(
-    _ serial: Serial, at: WallTime? = nil, status: Int?, from store: any EnvelopeStore
+    _ serial: Serial, at: WallTime? = nil, status: Int?, from store: (any EnvelopeStore)?
   ) async -> (example: Need.Example, since: WallTime?)? {
     guard wanted.count < Self.countMax || wanted.contains(serial) else { return nil }
     wanted.insert(serial)
     var found = known[serial].flatMap { at == nil || $0.at == at ? $0 : nil }
-    if found == nil {
+    if found == nil, let store {
       found = await read(serial, from: store)
       found?.at = at
       known[serial] = found
