@@ -84,6 +84,8 @@ let package = Package(
     .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
     // Loaded into the relay by tests of power cuts and failing disks; nothing links against it.
     .library(name: "DiskShim", type: .dynamic, targets: ["DiskShim"]),
+    // Loaded into the relay by tests of signals that come before its main.
+    .library(name: "SignalShim", type: .dynamic, targets: ["SignalShim"]),
   ],
   traits: [
     .trait(name: "PostgreSQL", description: "Stores in PostgreSQL, by libpq"),
@@ -99,6 +101,8 @@ let package = Package(
 
     // The operators' page, embedded by the C compiler.
     .target(name: "CPage", exclude: ["files"]),
+    // What the relay does before its main.
+    .target(name: "CStart"),
 
     target("JSON"),
     target("RelayCore"),
@@ -132,7 +136,7 @@ let package = Package(
       name: "waystation",
       dependencies: [
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
-        "WaystationOutbox",
+        "WaystationOutbox", "CStart",
       ],
       swiftSettings: strict, linkerSettings: program),
 
@@ -156,6 +160,9 @@ let package = Package(
       cSettings: [.unsafeFlags(["-fno-sanitize=all"])]),
     .target(
       name: "DiskShim", path: "Tests/DiskShim",
+      cSettings: [.unsafeFlags(["-fno-sanitize=all"])]),
+    .target(
+      name: "SignalShim", path: "Tests/SignalShim",
       cSettings: [.unsafeFlags(["-fno-sanitize=all"])]),
 
     storeModel,

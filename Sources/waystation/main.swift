@@ -10,7 +10,10 @@ do throws(UsageError) {
 
 switch invocation {
 case .serve: break
-default: HangUp.ignoreWhileTerminalLasts()
+default:
+  HangUp.ignoreWhileTerminalLasts()
+  // Its help begins as the relay does.
+  if case .help(.serve, _) = invocation { StopSignals.letThrough() }
 }
 
 let code =

@@ -38,7 +38,7 @@ IMPORTS = {
         "SQLite", "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
     "waystation": {
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
-        "WaystationOutbox"},
+        "WaystationOutbox", "CStart"},
 }
 
 # The rooms of a target, lowest first: folders below `Sources/TARGET`, and "." for that folder itself.

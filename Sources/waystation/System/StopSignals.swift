@@ -22,13 +22,17 @@ final class StopSignals: Sendable {
 
   /// Blocks all of them in every thread.
   ///
-  /// To be called before the first other thread starts.
+  /// To be called before the first other thread starts. In the relay they are blocked by then, and
+  /// those that have come wait: see `CStart`.
   ///
   /// SIGPIPE is ignored: a peer that has gone shows as the result of a write, not as a signal.
   static func block(withHangUp: Bool = false) {
     _ = signal(SIGPIPE, SIG_IGN)
     Signals.block(stopping + (withHangUp ? [SIGHUP] : []))
   }
+
+  /// Lets them and SIGHUP through, in a command that `CStart` has taken for the relay.
+  static func letThrough() { Signals.unblock(stopping + [SIGHUP]) }
 
   /// Begins to listen for signals that ``block(withHangUp:)`` has blocked.
   ///
