@@ -104,6 +104,35 @@ extension EndToEnd {
       #expect(outbox.held.isEmpty && outbox.letGo.count == 3 && outbox.unproven.isEmpty)
     }
 
+    @Test("with a key each reading comes signed, and the public key is shown")
+    func signed() async throws {
+      let stand = try OutboxStand()
+      try await stand.relay.start()
+      let key = stand.folder.path + "/key.pem"
+      let openssl = try ChildProcess("openssl", ["genpkey", "-algorithm", "ed25519", "-out", key])
+      #expect(try await openssl.ending() == .exit(0))
+      let shown = try ChildProcess(TestGateway.program, ["--sign-key", key, "--show-key"])
+      #expect(try await shown.ending() == .exit(0))
+      try stand.folder.write("device", shown.output)
+      let run = try Run(
+        stand, "http://127.0.0.1:\(stand.relay.port)", ["--sign-key", key, "--drain", "60"])
+      try run.write(0..<3)
+      try run.input.close()
+      #expect(try await run.process.ending(seconds: 70) == .exit(0), "\(run.process.errors)")
+      let lines = try stand.upstream.received.map { try $0.recorded() }
+      try stand.folder.write("requests", lines.joined(separator: "\n"))
+      let audit = try ChildProcess(
+        Waystation.path,
+        [
+          "audit-lane", "--device-keys", stand.folder.path + "/device", "--client",
+          OutboxStand.client, "--lane", "readings", "--requests", stand.folder.path + "/requests",
+        ])
+      #expect(try await audit.ending() == .exit(0), "\(audit.output)\(audit.errors)")
+      #expect(audit.output.contains("3 numbers, 1 to 3"), "\(audit.output)")
+      let wrong = try Run(stand, "http://127.0.0.1:1", ["--sign-key", key + "-none"])
+      #expect(try await wrong.process.ending() == .exit(2))
+    }
+
     @Test("with custody accepted a body leaves the device without a receipt")
     func accepted() async throws {
       let stand = try Self.receipting()

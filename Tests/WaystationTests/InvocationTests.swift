@@ -82,6 +82,23 @@ struct InvocationTests {
     #expect(try Invocation.parse(["audit-lane"] + files + more) == .auditLane(all))
   }
 
+  @Test("an audit by the device's keys alone names the lane, and none of the relay's files")
+  func auditDevice() throws {
+    let words = [
+      "audit-lane", "--device-keys", "a", "--client", "till-1", "--lane", "sales", "--requests",
+      "-",
+    ]
+    guard case .auditLane(let order) = try Invocation.parse(words) else {
+      Issue.record("it is no audit")
+      return
+    }
+    #expect(order.isOfDeviceAlone && order.deviceKeys == "a" && order.requests == "-")
+    #expect(order.client == "till-1" && order.lane == "sales")
+    #expect(throws: UsageError.self) { try Invocation.parse(Array(words.prefix(3))) }
+    // With one of the relay's files all of them are wanted.
+    #expect(throws: UsageError.self) { try Invocation.parse(words + ["--ledger", "c"]) }
+  }
+
   @Test(
     "what makes no sense is refused with the word that is at fault, and what was meant",
     arguments: [

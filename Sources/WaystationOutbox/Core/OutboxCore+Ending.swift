@@ -8,7 +8,8 @@ extension OutboxCore {
   ) throws(StoreError) {
     let ending = ending(of: item, kind, response: response, error: error, attempts: attempts)
     try forgetUnproven(item)
-    try endStatement(of: item, hasCome: kind == .delivered || kind == .refused)
+    // An upstream may have written nothing down of what it has refused.
+    try endStatement(of: item, hasCome: kind == .delivered)
     try removeFile(of: item)
     try file.delete(item.id)
     try file.insert(ending)

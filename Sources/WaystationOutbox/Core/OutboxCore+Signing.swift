@@ -269,7 +269,7 @@ extension OutboxCore {
 
   /// An item is over.
   ///
-  /// - Parameter hasCome: Whether the upstream has its request.
+  /// - Parameter hasCome: Whether the upstream has taken its request.
   func endStatement(of item: KeptItem, hasCome: Bool) throws(StoreError) {
     guard state.signing.lanes[item.lane] != nil else { return }
     try file.deleteSignature(of: item.id)

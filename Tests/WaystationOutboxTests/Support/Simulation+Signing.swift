@@ -53,7 +53,13 @@ extension Simulation {
       if case .failure(let fault) = verdict {
         // A relay that was put back to a backup delivers anew what was taken back since then.
         if wasRestored, fault.reason == .anotherOrder { continue }
-        found.append("\(lane): number \(fault.number) is \(fault.reason)")
+        let endings = try told.values.filter { $0.lane == lane }.sorted { $0.number < $1.number }
+          .compactMap { item in
+            try core.file.ending(item.number).map {
+              "\(item.number): \($0.sequence ?? 0) \($0.kind)"
+            }
+          }
+        found.append("\(lane): number \(fault.number) is \(fault.reason) of \(endings)")
       }
     }
     return found
