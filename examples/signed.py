@@ -144,7 +144,8 @@ def audit(requests, begin):
         lowest = former + 1 if former else max(begin, before["sequence"] if before else number)
         missing = next((one for one in range(lowest, number) if not is_void(one)), None)
         if missing is not None and not anew:
-            raise Fault(missing, "missing-at-upstream")
+            # The lane's first statements may have been taken away.
+            raise Fault(missing, "unsigned" if missing in came else "missing-at-upstream")
         if fault:
             raise Fault(number, fault)
         if before is None:

@@ -92,6 +92,10 @@ struct DeviceAuditTests {
   func before() throws {
     let plain = Came(number: 1, digest: [], signed: .nothing)
     #expect(try Self.verdict([plain] + Self.lane([2, 3])).get().before == 1)
+    // A relay may take the first signatures away.
+    var stripped = Self.lane([1, 2])
+    stripped[0].signed = .nothing
+    #expect(Self.fault(stripped) == .init(1, .unsigned))
     var lane = Self.lane([1, 2])
     lane.append(Came(number: 3, digest: [], signed: .nothing))
     #expect(Self.fault(lane) == .init(3, .unsigned))

@@ -42,6 +42,25 @@ struct SignedChangesTests {
     await stand.outbox.close()
   }
 
+  @Test("what the statement of one told that is changed is told once more")
+  func toldAgain() async throws {
+    let (stand, ids) = try await Self.signedOffline(3)
+    try await stand.outbox.cancel(ids[1])
+    let fourth = try await stand.enqueue(4...4)
+    try await stand.outbox.store.run { core, now throws(StoreError) in
+      if let item = try core.file.item(fourth[0].raw) { try core.askSigner(for: [item], at: now) }
+    }
+    try await stand.untilSigned(3)
+    try await stand.outbox.edit(fourth[0], Change(request: Request("POST", "/changed")))
+    try await Self.goOn(stand)
+    try await stand.untilDelivered([ids[0], ids[2], fourth[0]])
+    #expect(try stand.signedNumbers() == 3)
+    let statement = try stand.statement("/changed")
+    #expect(statement.voids == [2...2, 4...4] && statement.former?.sequence == 3)
+    try stand.expectOneStatementEach()
+    await stand.outbox.close()
+  }
+
   @Test("the last one that is taken back is passed by, and what it told is told once more")
   func lastCancelled() async throws {
     let (stand, ids) = try await Self.signedOffline(3)

@@ -109,15 +109,40 @@ struct SignedNumbersTests {
 
   @Test("items that had their numbers before the lane was signed are signed all the same")
   func numbered() async throws {
-    let stand = try await SigningStand.open { $0.signer = nil }
-    stand.relay.cut()
+    let stand = try await SigningStand.open { settings in
+      settings.signer = nil
+      settings.startPaused = true
+    }
     let ids = try await stand.enqueue(1...2)
-    while await stand.outbox.item(ids[0])?.sequence == nil { await Task.yield() }
+    // Given out, as by a post of which nothing has arrived.
+    try await stand.outbox.store.run(changes: false) { core, now throws(StoreError) in
+      for id in ids { if let item = try core.file.item(id.raw) { _ = try core.seal(item) } }
+    }
+    let next = try await stand.reopened { settings in
+      settings.signer = stand.signer
+      settings.startPaused = false
+    }
+    try await next.outbox.resume()
+    try await next.untilDelivered(ids)
+    #expect(try next.signedNumbers() == 2)
+    await next.outbox.close()
+  }
+
+  @Test("one that had come before the lane was signed is known by its key, and stays unsigned")
+  func cameUnsigned() async throws {
+    let stand = try await SigningStand.open { $0.signer = nil }
+    stand.relay.loseAnswers()
+    let ids = try await stand.enqueue(1...1)
+    while stand.relay.requests.isEmpty { await Task.yield() }
     await stand.outbox.close()
     stand.relay.mend()
     let next = try await stand.reopened { $0.signer = stand.signer }
     try await next.untilDelivered(ids)
-    #expect(try next.signedNumbers() == 2)
+    try await next.untilDelivered(try await next.enqueue(2...2))
+    #expect(next.stand.paths == ["/1", "/2"])
+    guard case .failure(let fault) = next.verdict() else { throw SigningTests.Unexpected() }
+    #expect(fault.number == 1 && fault.reason == .unsigned)
+    #expect(try next.verdict(from: 2).get().signed == 1)
     await next.outbox.close()
   }
 

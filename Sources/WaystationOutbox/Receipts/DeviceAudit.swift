@@ -128,7 +128,8 @@ package struct DeviceAudit {
       if !statement.isAnew,
         let missing = voids.firstOutside(lowest, below: number, isExcused)
       {
-        return .failure(Fault(missing, .missing))
+        // The lane's first statements may have been taken away.
+        return .failure(Fault(missing, requests[missing] == nil ? .missing : .unsigned))
       }
       if let reason = request.fault ?? fault(of: statement, after: former, voids) {
         return .failure(Fault(number, reason))

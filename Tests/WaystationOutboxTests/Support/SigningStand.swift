@@ -65,7 +65,7 @@ struct SigningStand {
 
   /// What the upstream finds in a lane, by all that it was sent.
   func verdict(
-    _ lane: String = "default", _ others: [TestSigner] = [],
+    _ lane: String = "default", _ others: [TestSigner] = [], from: UInt64 = 1,
     _ requests: ([ScriptedRelay.Delivered]) -> [ScriptedRelay.Delivered] = { $0 }
   ) -> Result<DeviceAudit.Counts, DeviceAudit.Fault> {
     var audit = DeviceAudit()
@@ -76,7 +76,7 @@ struct SigningStand {
         SignedUpstream.signed(
           request.signature, lane: lane, sequence: sequence, [signer] + others))
     }
-    return audit.verdict()
+    return audit.verdict(from: from)
   }
 
   /// How many numbers of a lane hold; there must be no fault.
