@@ -261,7 +261,7 @@ extension EndToEnd {
       ]
       try Data(Device.json(content)).write(to: URL(fileURLWithPath: config))
       let trial = try await Waystation.run("check", "--config", config, "--try-store")
-      #expect(trial.ending == .exit(1) && trial.output.contains("wait for a standby"), "\(trial)")
+      #expect(trial.ending == .exit(1) && trial.errors.contains("wait for a standby"), "\(trial)")
     }
 
     @Test("a store in use is not moved, nor anything into a store that is in use or not empty")
