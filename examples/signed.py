@@ -91,13 +91,18 @@ def statement(jws, keys):
 def arrived(line, given, keys):
     """The number of a request, its digest, and what is signed of it; None if it is not of the lane."""
     headers = {name.lower(): value for name, value in line.get("headers", {}).items()}
-    said, holds = statement(headers["item-signature"], keys) if "item-signature" in headers else (None, False)
+    fields = headers.get("item-signature", [])
+    fields = fields if isinstance(fields, list) else [fields]
+    said, holds = statement(fields[0], keys) if fields else (None, False)
+    # A device puts one in: of several nobody says which is meant.
+    holds = holds and len(fields) == 1
     told = said or {}
     client = line.get("client", headers.get("waystation-client", told.get("client", given.client)))
     lane = line.get("lane", headers.get("waystation-lane", told.get("lane", given.lane)))
     number = line.get("sequence", headers.get("waystation-sequence", told.get("sequence")))
     if (client, lane) != (given.client, given.lane) or number is None:
-        return None
+        # One without a number that may be of this lane, as a device's that does not sign.
+        return "unsigned" if (client, lane) == (given.client, given.lane) and not fields else None
     number, path, prefix = int(number), line["path"], given.strip_path.rstrip("/")
     if prefix and path.startswith(prefix) and path[len(prefix):len(prefix) + 1] in ("/", ""):
         path = path[len(prefix):] or "/"
@@ -106,7 +111,7 @@ def arrived(line, given, keys):
         "sequence": number, "key": key, "upstream": line.get("upstream", given.upstream),
         "method": line.get("method", "POST"), "path": path, "bodyBase64": line.get("bodyBase64", ""),
         "headers": {name: value for name, value in headers.items() if name == "content-type"}})
-    if "item-signature" not in headers:
+    if not fields:
         return number, digest, None, "unsigned"
     if not holds or (said.get("client"), said.get("lane"), said.get("sequence")) != (client, lane, number):
         return number, digest, None, "device-signature"
@@ -178,15 +183,22 @@ def main():
         keys = {thumbprint(key): key for key in found.get("keys", [found])}
         with open(given.requests, encoding="utf-8") as file:
             lines = [arrived(json.loads(line), given, keys) for line in file if line.strip()]
-        count, first, last = audit([line for line in lines if line], given.begin)
+        count, first, last = audit([line for line in lines if isinstance(line, tuple)], given.begin)
     except Fault as fault:
         print(f"does not hold: {given.client}/{given.lane}, {fault}")
         return 1
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         print(f"cannot be read: {error if isinstance(error, (OSError, ValueError)) else repr(error)}", file=sys.stderr)
         return 2
-    print(f"holds: {given.client}/{given.lane}, {count} numbers are signed, {first} to {last}")
-    return 0
+    left_out = sum(not isinstance(line, tuple) for line in lines)
+    unsigned = lines.count("unsigned")
+    if count:
+        print(f"holds: {given.client}/{given.lane}, {count} numbers are signed, {first} to {last}")
+    else:
+        print(f"does not hold: {given.client}/{given.lane}, nothing came that a device has signed")
+    if left_out:
+        print(f"left out: {left_out} lines, of which {unsigned} may be of this lane, and are not signed")
+    return 0 if count else 1
 
 
 if __name__ == "__main__":

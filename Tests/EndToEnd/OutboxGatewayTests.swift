@@ -47,6 +47,22 @@ extension EndToEnd {
       }
     }
 
+    @Test("a line that is too long is left out as a whole, and those behind it are kept")
+    func tooLong() async throws {
+      let stand = try OutboxStand()
+      try await stand.relay.start()
+      let run = try Run(stand, "http://127.0.0.1:\(stand.relay.port)", [])
+      try run.write(0..<1)
+      try run.input.write(contentsOf: Data(repeating: 0x20, count: 3 << 20) + Data("7}\n".utf8))
+      try run.write(1..<3)
+      try await stand.upstream.received(count: 3)
+      try run.input.close()
+      #expect(try await run.process.ending() == .exit(1))
+      #expect(run.process.errors.contains("left out: a line has more than 1048576 bytes"))
+      #expect(run.keptCount == 3)
+      #expect(stand.upstream.received.count == 3 && Self.readings(stand) == [0, 1, 2])
+    }
+
     @Test("each acknowledged line arrives once and in order, over kill -9 and without a network")
     func acknowledged() async throws {
       let stand = try OutboxStand()

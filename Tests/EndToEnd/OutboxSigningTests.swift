@@ -132,6 +132,27 @@ extension EndToEnd {
       #expect(cut.command.contains(#""last":4"#), "a tail can be held back: \(cut)")
     }
 
+    @Test("a name that was mistyped is no proof, and what came unsigned besides is counted")
+    func unsigned() async throws {
+      try await send(try await settings(Self.kinds[0]), lane: "a")
+      let lines = try stand.upstream.received.map { try $0.recorded() }
+      let mistyped = try await audit(lines, lane: "b")
+      #expect(mistyped.command.contains(#""holds":false,"reason":"nothing-signed""#), "\(mistyped)")
+      #expect(mistyped.example.contains("nothing came that a device has signed"), "\(mistyped)")
+      let forged = lines[0].replacing("Item-Signature", with: "X-Item")
+      let besides = try await audit(lines + [forged], lane: "a")
+      #expect(besides.command.contains(#""skippedUnsigned":1"#), "\(besides)")
+      #expect(besides.example.contains("of which 1 may be of this lane"), "\(besides)")
+      // Of two fields the upstream may have read the other one.
+      let signature = try #require(stand.upstream.received[0].message["item-signature"])
+      let twice = lines.map {
+        $0.replacing(#""\#(signature)""#, with: #"["\#(signature)","x"]"#)
+      }
+      let doubled = try await audit(twice, lane: "a")
+      #expect(doubled.command.contains(#""reason":"device-signature","first":1"#), "\(doubled)")
+      #expect(doubled.example.contains("number 1: device-signature"), "\(doubled)")
+    }
+
     @Test("relay, ledger and device agree about each request, in an audit of all")
     func audited() async throws {
       try await send(try await settings(Self.kinds[0]), lane: "sales")

@@ -32,6 +32,8 @@ struct Gateway {
       outbox = try await Outbox.open(arguments.settings)
     } catch {
       say("cannot open \(arguments.folder): \(words(of: error))")
+      // What is wrong with the settings is so the next time, too.
+      if case .invalid = error { return 2 }
       return 1
     }
     let gateway = Gateway(arguments: arguments, outbox: outbox)
@@ -55,20 +57,31 @@ struct Gateway {
 
   // MARK: - Readings
 
-  /// Takes lines until there are no more; false if one cannot be kept.
+  /// Takes lines until there are no more; false if one cannot be kept, or was too long.
   @MainActor private func takeLines() async -> Bool {
     var rest: [UInt8] = []
+    var (isLeftOut, hasLeftOut) = (false, false)
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = read(0, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return rest.isEmpty ? true : await keep([rest]) }
+      guard count > 0 else {
+        let isKept = rest.isEmpty || isLeftOut ? true : await keep([rest])
+        return isKept && !hasLeftOut
+      }
       rest += buffer[..<count]
       var lines = rest.split(separator: 0x0A, omittingEmptySubsequences: false)
       rest = Array(lines.removeLast())
-      guard rest.count <= Self.lineBytesMax else {
-        Self.say("a line has more than \(Self.lineBytesMax) bytes")
-        return false
+      // The end of a line is no reading.
+      if isLeftOut, !lines.isEmpty {
+        lines.removeFirst()
+        isLeftOut = false
+      }
+      if isLeftOut {
+        rest = []
+      } else if rest.count > Self.lineBytesMax {
+        Self.say("left out: a line has more than \(Self.lineBytesMax) bytes. Post it as an upload")
+        (rest, isLeftOut, hasLeftOut) = ([], true, true)
       }
       guard await keep(lines.filter { !$0.isEmpty }.map(Array.init)) else { return false }
     }

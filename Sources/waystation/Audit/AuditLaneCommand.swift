@@ -27,12 +27,13 @@ enum AuditLaneCommand {
       var evidence = LaneEvidence()
       try log.read(order.requests, into: &evidence)
       report = DeviceReport(
-        lane: lane, verdict: log.device.verdict(from: first(order)), skipped: log.skipped)
+        lane: lane, verdict: log.device.verdict(from: first(order)), skipped: log.skipped,
+        unsigned: log.unsigned)
     } catch {
       return tell(error, order)
     }
     StandardStream.output.line(order.isJSON ? report.json : report.text)
-    return report.fault == nil ? .good : .failed
+    return report.fault == nil && !report.isOfNothing ? .good : .failed
   }
 
   private static func keys(_ order: AuditLaneOrder) throws(AuditTrouble) -> DeviceKeys? {
@@ -98,7 +99,7 @@ enum AuditLaneCommand {
         lane: lane,
         verdict: log.device.verdict(from: first(order)) {
           undelivered.contains(Int64(clamping: $0))
-        }, skipped: log.skipped)
+        }, skipped: log.skipped, unsigned: log.unsigned)
     }
     return report
   }

@@ -8,9 +8,17 @@ struct DeviceReport {
   let verdict: Result<DeviceAudit.Counts, DeviceAudit.Fault>
   /// Lines of the upstream's record that are not of the lane, or have no number.
   let skipped: Int
+  /// Those of them that may be of the lane, and are not signed.
+  let unsigned: Int
 
   /// What does not hold; nil if everything does.
   var fault: DeviceAudit.Fault? { if case .failure(let fault) = verdict { fault } else { nil } }
+
+  /// Whether nothing came that is signed: by itself that shows nothing, and may be a name that was
+  /// mistyped.
+  var isOfNothing: Bool {
+    if case .success(let counts) = verdict { counts.signed == 0 } else { false }
+  }
 
   // MARK: - JSON
 
@@ -18,11 +26,15 @@ struct DeviceReport {
   var json: String {
     var json = JSONWriter()
     json.object { json in
-      json.member("holds", fault == nil)
+      json.member("holds", fault == nil && !isOfNothing)
+      if isOfNothing { json.member("reason", "nothing-signed") }
       json.member("client", lane.client)
       json.member("lane", lane.lane)
       write(to: &json)
-      if fault == nil { json.member("skipped", skipped) }
+      if fault == nil {
+        json.member("skipped", skipped)
+        json.member("skippedUnsigned", unsigned)
+      }
     }
     return String(decoding: json.finish(), as: UTF8.self)
   }
@@ -54,7 +66,18 @@ struct DeviceReport {
     if let fault {
       return "does not hold: \(name), number \(fault.number): \(Self.sentence(fault))"
     }
-    return "holds: \(name)\n\(line)"
+    if isOfNothing {
+      return "does not hold: \(name): nothing came that a device has signed; look at --client,"
+        + " --lane and --from" + leftOut
+    }
+    return "holds: \(name)\n\(line)" + leftOut
+  }
+
+  /// The lines of the record that the audit says nothing of.
+  private var leftOut: String {
+    guard skipped > 0 else { return "" }
+    return "\nleft out, without a number or of other lanes: \(skipped) lines"
+      + (unsigned > 0 ? ", of which \(unsigned) may be of this lane, and are not signed" : "")
   }
 
   /// What holds, in a line.
@@ -82,7 +105,8 @@ struct DeviceReport {
     case .signedTwice: "the device has signed two things under it"
     case .anotherHistory: "it does not follow on what came before it, by what the device has signed"
     case .missing:
-      "it did not come, and the device has neither given it up nor begun anew behind it"
+      "it did not come, or before these files begin, and the device has neither given it up nor"
+        + " begun anew behind it; of one that ended at the relay, --ledger has it"
     case .anotherOrder: "it came at the upstream behind number \(fault.behind ?? 0)"
     }
   }

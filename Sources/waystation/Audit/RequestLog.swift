@@ -12,6 +12,9 @@ struct RequestLog {
   private let prefix: Substring
   /// The lines that are not of the lane, or have no number.
   private(set) var skipped = 0
+  /// Those of them that no device has signed, and of which nothing says that they are of another
+  /// lane.
+  private(set) var unsigned = 0
   /// The devices' keys; nil if signatures are not looked at.
   private let keys: DeviceKeys?
   /// What the device has signed of what came.
@@ -36,6 +39,7 @@ struct RequestLog {
       do throws(Unreadable) {
         guard let item = try item(value) else {
           skipped += 1
+          if try isUnsigned(value) { unsigned += 1 }
           return
         }
         return evidence.add(request: item.number, try taken(item, value))
@@ -44,6 +48,16 @@ struct RequestLog {
       }
       throw .unreadable("line \(number) of \(path): \(words)")
     }
+  }
+
+  /// Whether a line that has no number may be of the lane, and is not signed.
+  private func isUnsigned(_ value: JSONValue) throws(Unreadable) -> Bool {
+    guard keys != nil, let object = try? value.object() else { return false }
+    let fields = try Self.fields(object["headers"])
+    let client = try text(object, "client") ?? fields.first("waystation-client")
+    let name = try text(object, "lane") ?? fields.first("waystation-lane")
+    return client ?? lane.client == lane.client && name ?? lane.lane == lane.lane
+      && fields.first(ItemStatement.field.lowercased()) == nil
   }
 
   private struct Unreadable: Error {
@@ -73,9 +87,11 @@ struct RequestLog {
   private func signed(
     _ fields: Fields, _ number: Int64, _ keys: DeviceKeys
   ) -> DeviceAudit.Signed {
-    guard let text = fields.first(ItemStatement.field.lowercased()) else { return .nothing }
+    let texts = fields.all.filter { $0.name == ItemStatement.field.lowercased() }
+    guard let text = texts.first?.value else { return .nothing }
     let field = keys.field(text)
-    guard let statement = field.statement, let hash = field.hash,
+    // A device puts one in: of several nobody says which is meant.
+    guard texts.count == 1, let statement = field.statement, let hash = field.hash,
       statement.client == lane.client, statement.lane == lane.lane,
       statement.sequence == UInt64(number)
     else { return .nobody }

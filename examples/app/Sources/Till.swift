@@ -10,7 +10,7 @@ public final class Till {
     case reported
     /// It is kept, and goes by itself.
     case kept
-    /// The office does not take it: somebody has to look at it.
+    /// The office does not take it, or nobody knows whether it did: somebody has to look at it.
     case refused(String)
   }
 
@@ -83,7 +83,9 @@ public final class Till {
     switch try await outbox.saveEventually(sale.request(), options, within: .seconds(3)) {
     case .delivered: return .reported
     case .refused(_, let error): return .refused(error.message)
-    case .connection, .stillWaiting, .unknown, .expired, .cancelled: return .kept
+    case .connection, .stillWaiting: return .kept
+    case .unknown(let error): return .refused(error.message)
+    case .expired, .cancelled: return .refused("It was taken back.")
     }
   }
 
