@@ -8,6 +8,17 @@ import struct RelayCore.StoreError
 
 @Suite("Numbers that others have used", .timeLimit(.minutes(1)))
 struct NumberTests {
+  @Test("items whose ends the relay tells with its answer go together, behind the first one")
+  func together() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    for number in 1...20 { try await stand.outbox.enqueue(Request("POST", "/\(number)")) }
+    try await stand.outbox.resume()
+    let report = await stand.outbox.run(within: .seconds(30))
+    #expect(report.delivered.count == 20)
+    #expect(stand.relay.requestCount == 2)
+    await stand.outbox.close()
+  }
+
   @Test("do not change a lane's order")
   func order() async throws {
     let stand = try await Stand { $0.startPaused = true }

@@ -199,6 +199,7 @@ extension OutboxCore {
     for (item, result) in zip(items, results) {
       guard let kept = try file.item(item) else {
         // The same answer has told of its end.
+        if case .taken = result, let ending = try file.ending(item) { confirmNumber(of: ending) }
         hasMoved = true
         continue
       }

@@ -13,8 +13,13 @@ extension OutboxCore {
   }
 
   /// The relay has taken an item under its number: those that follow on it are to be had as well.
-  func confirmNumber(of item: KeptItem) {
-    if item.sequence != nil { state.confirmedLanes.insert(item.lane) }
+  func confirmNumber(of item: KeptItem) { confirm(item.sequence, in: item.lane) }
+
+  /// The same of an item that has ended by now.
+  func confirmNumber(of ending: KeptEnding) { confirm(ending.sequence, in: ending.lane) }
+
+  private func confirm(_ sequence: UInt64?, in lane: LaneNumber) {
+    if sequence != nil { state.confirmedLanes.insert(lane) }
     state.renumberings = 0
   }
 
