@@ -40,6 +40,35 @@ class Fault(Exception):
 
 # Keys and signatures.
 
+NUMBER_MAX = 2**53 - 1
+
+
+def exactly(text):
+    """The bytes of Base64 for URLs, of which each has one text alone."""
+    data = decode(text)
+    if encode(data) != text:
+        raise ValueError("it is not in Base64 for URLs")
+    return data
+
+
+def is_number(value):
+    return type(value) is int and 1 <= value <= NUMBER_MAX
+
+
+def checked(said):
+    """What is said, if it is what devices say."""
+    former, voids = said.get("former"), said.get("voids", [])
+    holds = isinstance(said["client"], str) and isinstance(said["lane"], str) and is_number(said["sequence"])
+    holds = holds and len(exactly(said["digest"])) == 32 and isinstance(voids, list)
+    holds = holds and all(is_number(v["first"]) and is_number(v["last"]) and v["first"] <= v["last"] for v in voids)
+    if "former" in said:
+        holds = holds and is_number(former["sequence"]) and former["sequence"] < said["sequence"]
+        holds = holds and len(exactly(former["hash"])) == 32
+    if not holds:
+        raise ValueError("it is no statement")
+    said["anew"] = said.get("anew") is True
+    return said
+
 
 def thumbprint(key):
     names = ("crv", "kty", "x") if key["kty"] == "OKP" else ("crv", "kty", "x", "y")
@@ -72,16 +101,19 @@ def statement(jws, keys):
     """What is said in a field, and whether one of the keys has signed it; (None, False) if it cannot be read."""
     try:
         header, body, signature = jws.split(".")
-        fields, said, signature = json.loads(decode(header)), json.loads(decode(body)), decode(signature)
-        said["hash"] = encode(sha256(decode(body)))
+        fields, said, signature = json.loads(exactly(header)), json.loads(exactly(body)), exactly(signature)
+        said = checked(said)
+        said["hash"] = encode(sha256(exactly(body)))
+        if fields["typ"] != "waystation-item+jws" or fields["alg"] not in ("EdDSA", "ES256") or "crit" in fields:
+            return None, False
         key = keys.get(fields["kid"])
-        if fields["typ"] != "waystation-item+jws" or key is None or len(signature) != 64:
+        if key is None or len(signature) != 64:
             return said, False
         message = f"{header}.{body}".encode()
         if key["kty"] == "OKP":
             return said, fields["alg"] == "EdDSA" and is_signed(decode(key["x"]), message, signature)
         return said, fields["alg"] == "ES256" and is_signed_p256(key, message, signature)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None, False
 
 
@@ -102,8 +134,12 @@ def arrived(line, given, keys):
     number = line.get("sequence", headers.get("waystation-sequence", told.get("sequence")))
     if (client, lane) != (given.client, given.lane) or number is None:
         # One without a number that may be of this lane, as a device's that does not sign.
-        return "unsigned" if (client, lane) == (given.client, given.lane) and not fields else None
-    number, path, prefix = int(number), line["path"], given.strip_path.rstrip("/")
+        return "unsigned" if (client, lane) == (given.client, given.lane) and said is None else None
+    if "sequence" not in line and isinstance(number, str) and number.isascii() and number.isdigit():
+        number = int(number)
+    if not is_number(number):
+        raise ValueError(f"a line has {number} for a number")
+    path, prefix = line["path"], given.strip_path.rstrip("/")
     if prefix and path.startswith(prefix) and path[len(prefix):len(prefix) + 1] in ("/", ""):
         path = path[len(prefix):] or "/"
     key = line.get("key", headers.get("waystation-key", headers.get("idempotency-key", "")))
@@ -122,18 +158,24 @@ def audit(requests, begin):
     """How many numbers hold; Fault for the first that does not."""
     came, highest = {}, 0
     for number, _, said, fault in requests:
-        known = came.get(number)
-        if known is None:
-            came[number] = [said, fault, highest if number < highest else None]
-            highest = max(highest, number)
-            continue
+        known = came.setdefault(number, [None, None, None])
         if said is not None and known[0] is not None and known[0]["hash"] != said["hash"]:
             known[1] = known[1] or "signed-twice"
-        known[0], known[1] = known[0] or said, known[1] or fault
-    void = [span for said, _, _ in came.values() if said for span in said.get("voids", [])]
+        if said is not None and known[0] is None:
+            # Numbers that nobody has signed say nothing of the order of others.
+            known[0], known[2] = said, highest if number < highest else None
+            highest = max(highest, number)
+        known[1] = known[1] or fault
+    void = sorted((span["first"], span["last"]) for said, _, _ in came.values() if said for span in said.get("voids", []))
 
     def is_void(number):
-        return any(span["first"] <= number <= span["last"] for span in void)
+        return any(first <= number <= last for first, last in void)
+
+    def first_outside(number, end):
+        for first, last in void:
+            if first <= number <= last:
+                number = last + 1
+        return number if number < end else None
 
     numbers = sorted(number for number in came if number >= begin)
     first = next((number for number in numbers if came[number][0]), None)
@@ -147,8 +189,9 @@ def audit(requests, begin):
             raise Fault(number, fault)
         before, anew = said.get("former"), said.get("anew", False)
         lowest = former + 1 if former else max(begin, before["sequence"] if before else number)
-        missing = next((one for one in range(lowest, number) if not is_void(one)), None)
-        if missing is not None and not anew:
+        # One that begins anew still names the last that it knows to be signed.
+        missing = first_outside(lowest, number if not anew else before["sequence"] + 1 if before else 0)
+        if missing is not None:
             # The lane's first statements may have been taken away.
             raise Fault(missing, "unsigned" if missing in came else "missing-at-upstream")
         if fault:
@@ -177,6 +220,8 @@ def main():
     parser.add_argument("--upstream", default="default", help=argparse.SUPPRESS)
     parser.add_argument("--strip-path", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if not is_number(given.begin):
+        parser.error("--from takes the number of an item")
     try:
         with open(given.keys, encoding="utf-8") as file:
             found = json.load(file)
@@ -187,7 +232,7 @@ def main():
     except Fault as fault:
         print(f"does not hold: {given.client}/{given.lane}, {fault}")
         return 1
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         print(f"cannot be read: {error if isinstance(error, (OSError, ValueError)) else repr(error)}", file=sys.stderr)
         return 2
     left_out = sum(not isinstance(line, tuple) for line in lines)

@@ -143,6 +143,10 @@ extension EndToEnd {
       let besides = try await audit(lines + [forged], lane: "a")
       #expect(besides.command.contains(#""skippedUnsigned":1"#), "\(besides)")
       #expect(besides.example.contains("of which 1 may be of this lane"), "\(besides)")
+      let last = try #require(stand.upstream.received.last?.message["item-signature"])
+      let garbled = try await audit(lines.map { $0.replacing(last, with: "x.y.z") }, lane: "a")
+      #expect(garbled.command.contains(#""skippedUnsigned":1"#), "\(garbled)")
+      #expect(garbled.example.contains("of which 1 may be of this lane"), "\(garbled)")
       // Of two fields the upstream may have read the other one.
       let signature = try #require(stand.upstream.received[0].message["item-signature"])
       let twice = lines.map {

@@ -54,6 +54,24 @@ struct DeviceAuditTests {
     #expect(try Self.verdict(Array(lane.dropFirst()), from: 2).get().first == 2)
   }
 
+  @Test("one that begins anew names the last that was signed: that has to have come")
+  func leftOutBeforeAnew() throws {
+    let lane = Self.lane([1, 2, 3, 7, 8], anew: [7])
+    #expect(try Self.verdict(lane).get().anew == 1)
+    #expect(Self.fault([lane[0], lane[1], lane[3]]) == DeviceAudit.Fault(3, .missing))
+    #expect(Self.fault([lane[0], lane[3], lane[4]]) == DeviceAudit.Fault(2, .missing))
+    #expect(Self.fault([lane[3], lane[4]]) == DeviceAudit.Fault(3, .missing))
+    #expect(try Self.verdict([lane[3], lane[4]], from: 7).get().signed == 2)
+  }
+
+  @Test("a number that nobody has signed is named itself, and changes no order")
+  func forgedNumber() throws {
+    let forged = Came(number: 1000, digest: Self.digest(1), signed: .nobody)
+    let lane = Self.lane([1, 2, 3])
+    #expect(Self.fault([forged] + lane) == DeviceAudit.Fault(1000, .badSignature))
+    #expect(Self.fault([lane[0], forged, lane[1]]) == DeviceAudit.Fault(1000, .badSignature))
+  }
+
   @Test("what is left out is named, unless the device gives it up later, or somebody excuses it")
   func leftOut() throws {
     var lane = Self.lane([1, 2, 3, 4])

@@ -80,10 +80,6 @@ package struct DeviceAudit {
   ///   meant it.
   package mutating func add(_ number: UInt64, digests: [[UInt8]], _ signed: Signed) {
     var request = requests[number] ?? Request()
-    if requests[number] == nil {
-      if number < highest { request.behind = highest }
-      highest = max(highest, number)
-    }
     switch signed {
     case .nothing: request.fault = request.fault ?? .unsigned
     case .nobody: request.fault = request.fault ?? .badSignature
@@ -92,7 +88,12 @@ package struct DeviceAudit {
         request.fault = request.fault ?? .signedTwice
       }
       if !digests.contains(statement.digest) { request.fault = request.fault ?? .changed }
-      if request.statement == nil { (request.statement, request.hash) = (statement, hash) }
+      if request.statement == nil {
+        (request.statement, request.hash) = (statement, hash)
+        // Numbers that nobody has signed say nothing of the order of others.
+        if number < highest { request.behind = highest }
+        highest = max(highest, number)
+      }
     }
     requests[number] = request
   }
@@ -125,9 +126,9 @@ package struct DeviceAudit {
         continue
       }
       let lowest = former.map { $0 + 1 } ?? max(from, statement.former?.sequence ?? number)
-      if !statement.isAnew,
-        let missing = voids.firstOutside(lowest, below: number, isExcused)
-      {
+      // One that begins anew still names the last that it knows to be signed.
+      let known = statement.isAnew ? (statement.former?.sequence ?? 0) + 1 : number
+      if let missing = voids.firstOutside(lowest, below: known, isExcused) {
         // The lane's first statements may have been taken away.
         return .failure(Fault(missing, requests[missing] == nil ? .missing : .unsigned))
       }

@@ -30,10 +30,19 @@ struct DeviceKeys {
     keys = found
   }
 
+  /// What the field of a request says, whoever has signed it; nil if it cannot be read.
+  func statement(_ text: String) -> ItemStatement? {
+    SignedText(text, type: ItemStatement.type, algorithms: Self.algorithms).flatMap {
+      ItemStatement(payload: $0.payload)
+    }
+  }
+
+  private static let algorithms: Set = ["EdDSA", "ES256"]
+
   /// Reads the field of a request.
   func field(_ text: String) -> Field {
     guard
-      let signed = SignedText(text, type: ItemStatement.type, algorithms: ["EdDSA", "ES256"])
+      let signed = SignedText(text, type: ItemStatement.type, algorithms: Self.algorithms)
     else { return Field(statement: nil, hash: nil) }
     let key = keys[signed.keyID]
     let isSigned =

@@ -12,8 +12,8 @@ struct RequestLog {
   private let prefix: Substring
   /// The lines that are not of the lane, or have no number.
   private(set) var skipped = 0
-  /// Those of them that no device has signed, and of which nothing says that they are of another
-  /// lane.
+  /// Those of them of which nothing says that they are of another lane, and that no device has
+  /// signed, as far as that can be read.
   private(set) var unsigned = 0
   /// The devices' keys; nil if signatures are not looked at.
   private let keys: DeviceKeys?
@@ -57,7 +57,7 @@ struct RequestLog {
     let client = try text(object, "client") ?? fields.first("waystation-client")
     let name = try text(object, "lane") ?? fields.first("waystation-lane")
     return client ?? lane.client == lane.client && name ?? lane.lane == lane.lane
-      && fields.first(ItemStatement.field.lowercased()) == nil
+      && fields.first(ItemStatement.field.lowercased()).flatMap { keys?.statement($0) } == nil
   }
 
   private struct Unreadable: Error {
@@ -104,7 +104,7 @@ struct RequestLog {
     let fields = try Self.fields(object["headers"])
     // Where nobody else says what it is, the device does.
     let said = keys.flatMap { keys in
-      fields.first(ItemStatement.field.lowercased()).flatMap { keys.field($0).statement }
+      fields.first(ItemStatement.field.lowercased()).flatMap(keys.statement)
     }
     let client =
       try text(object, "client") ?? fields.first("waystation-client") ?? said?.client
