@@ -32,6 +32,15 @@ struct SpareTests {
     }
   }
 
+  /// Waits until a spare has the store, and has it accept a second envelope behind the first.
+  private func goesOn(_ spare: Spare, _ bench: StoreBench) async throws {
+    let store = try #require(try await spare.store.value)
+    store.start(observer: QuietObserver())
+    _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await store.close()
+  }
+
   @Test("takes the store as soon as the one that has it closes it")
   func closed() async throws {
     let bench = try StoreBench()
@@ -66,11 +75,7 @@ struct SpareTests {
     await first.close()
     #expect(await first.successor() == Successor(address: nil))
     #expect(try await spare.nextWait() == .opening)
-    let second = try #require(try await spare.store.value)
-    second.start(observer: QuietObserver())
-    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
-    #expect(try bench.storedKeys() == ["key-1", "key-2"])
-    await second.close()
+    try await goesOn(spare, bench)
   }
 
   /// Whatever reads all numbers that were given out waits for it in vain.
@@ -105,11 +110,7 @@ struct SpareTests {
     }
     #expect(error.detail.contains("lock timeout"))
     _ = try connection.run([PostgresCommand("COMMIT")])
-    let second = try #require(try await spare.store.value)
-    second.start(observer: QuietObserver())
-    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
-    #expect(try bench.storedKeys() == ["key-1", "key-2"])
-    await second.close()
+    try await goesOn(spare, bench)
   }
 
   @Test("is one again if another relay takes the store while it opens it")
