@@ -32,7 +32,7 @@ extension EndToEnd {
         testDescription: "one is called delivered, and was never sent",
         sql: """
           INSERT INTO ended (serial, state, ended_at, attempts, in_doubt) \
-          VALUES (\(serial)4), 1, 1793383200123, 1, 0);
+          VALUES (\(serial)4), 1, strftime('%s') * 1000, 1, 0);
           DELETE FROM line WHERE serial = \(serial)4)
           """, number: 4, reason: "not-at-upstream"),
       Lie(

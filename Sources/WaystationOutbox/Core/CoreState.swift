@@ -28,6 +28,8 @@ struct CoreState: Sendable {
   var sender: Sender
   /// Whether the relay has to be asked before anything is numbered.
   var mustRejoin = false
+  /// Whether the relay has to be asked, after a check-in, how all that it has has ended.
+  var mustInquire = false
   /// The `since` of the last check-in.
   var since: String?
   /// When the relay has last answered a check-in, by the time since the device's start.
@@ -171,6 +173,8 @@ struct Inquiry: Sendable {
   var nextAt: Int64?
   /// The lanes that are still to be asked about in this round, and behind which item.
   var lanes: [(lane: LaneNumber, after: Int64)] = []
+  /// Whether it is the round of a restored device, which asks about all lanes.
+  var isOfRestored = false
 }
 
 /// The core's own limits.

@@ -7,17 +7,21 @@ extension OutboxCore {
     return state.inquiry.nextAt
   }
 
+  /// Whether a round of questions has begun, or is to begin as soon as the relay can be asked.
+  var isInquiring: Bool {
+    !state.inquiry.lanes.isEmpty || state.mustInquire && state.atRelay > 0
+  }
+
   /// Asks after one of the oldest items that the relay has, if it is time.
   func nextInquiry(at now: Moment) throws(StoreError) -> OutgoingExchange? {
+    if state.inquiry.lanes.isEmpty, state.inquiry.isOfRestored { try endInquiryOfRestored() }
     guard settings.isRelay, state.atRelay > 0 else { return nil }
     let nextAt = state.inquiry.nextAt ?? now.monotonicMs + CoreLimits.inquiryMs
     state.inquiry.nextAt = nextAt
     if state.inquiry.lanes.isEmpty {
-      guard now.monotonicMs >= nextAt else { return nil }
-      let lanes = state.lanes.values.filter { $0.items > $0.line }.map(\.number).sorted()
-      state.inquiry = Inquiry(
-        nextAt: now.monotonicMs + CoreLimits.inquiryMs,
-        lanes: lanes.prefix(CoreLimits.inquiredLanesMax).map { ($0, 0) })
+      let mustAsk = state.mustInquire && state.checkedInAt != nil
+      guard mustAsk || now.monotonicMs >= nextAt else { return nil }
+      beginInquiry(ofAll: mustAsk, at: now)
     }
     while let (lane, after) = state.inquiry.lanes.first {
       guard let item = try file.nextHanded(of: lane, after: after) else {
@@ -29,6 +33,22 @@ extension OutboxCore {
       state.inquiry.lanes[0].after = item.id
     }
     return nil
+  }
+
+  private func beginInquiry(ofAll asksAll: Bool, at now: Moment) {
+    let lanes = state.lanes.values.filter { $0.items > $0.line }.map(\.number).sorted()
+    state.inquiry = Inquiry(
+      nextAt: now.monotonicMs + CoreLimits.inquiryMs,
+      lanes: lanes.prefix(asksAll ? lanes.count : CoreLimits.inquiredLanesMax).map { ($0, 0) },
+      isOfRestored: asksAll)
+  }
+
+  /// A restored device knows by now how all has ended of which nobody would have told it.
+  func endInquiryOfRestored() throws(StoreError) {
+    state.inquiry.isOfRestored = false
+    guard state.mustInquire else { return }
+    state.mustInquire = false
+    try file.set(.mustInquire, 0)
   }
 
   private func ask(after item: KeptItem) -> OutgoingExchange {

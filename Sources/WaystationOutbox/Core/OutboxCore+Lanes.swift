@@ -147,6 +147,7 @@ extension OutboxCore {
     }
     state.mustRejoin = false
     try file.set(.mustRejoin, 0)
+    if state.atRelay == 0 { try endInquiryOfRestored() }
   }
 }
 

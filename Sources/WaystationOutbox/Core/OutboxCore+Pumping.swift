@@ -118,7 +118,8 @@ extension OutboxCore {
       if state.sender.link == .constrained, !onConstrained {
         // Whoever knows of the connection tells when it is another one.
       } else if let until = state.sender.waitUntil, until > now.monotonicMs {
-        let hasQuestions = state.custody.wantsKeys || !state.custody.proofs.isEmpty
+        let hasQuestions =
+          state.custody.wantsKeys || !state.custody.proofs.isEmpty || isInquiring
         if hasLine || checkIn != nil || hasQuestions { dues.append(until) }
       } else {
         if let linger = state.lingerUntil, hasLine { dues.append(linger) }

@@ -84,11 +84,16 @@ final class OutboxCore {
     let known = try file.text(.incarnation)
     if let known, known != incarnation {
       try file.set(.mustRejoin, 1)
+      // Ends that were told since the backup are not told again.
+      try file.set(.mustInquire, 1)
       // What was signed after the backup is not known here.
       for lane in state.lanes.keys { try beginSigningAnew(in: lane) }
     }
     if known != incarnation { try file.set(.incarnation, incarnation) }
     state.mustRejoin = try file.number(.mustRejoin) == 1 && settings.isRelay
+    state.mustInquire = try file.number(.mustInquire) == 1 && settings.isRelay
+    // The ends that are still to be told come first: they bring the upstream's answers along.
+    if state.mustInquire { state.asksForEnds = true }
   }
 
   // MARK: - Transactions

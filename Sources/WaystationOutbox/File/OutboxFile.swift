@@ -187,6 +187,8 @@ enum MetaName: String, CaseIterable {
   case incarnation
   /// Whether it has to ask the relay before it numbers anything.
   case mustRejoin = "must_rejoin"
+  /// Whether the device was restored, and has not asked yet how all that the relay has has ended.
+  case mustInquire = "must_inquire"
   /// The `since` of the last check-in whose answer was taken.
   case since
   /// The item that is being prepared, and how often the app has died over it.
