@@ -59,7 +59,7 @@ extension RelayModel {
     guard let key = field("idempotency-key"), let lane = field("waystation-lane"),
       let length = field("upload-length").flatMap({ Int($0) })
     else { return problem(422, "missing-field", "no key, lane or length") }
-    if let known = envelopes[key] { return accepted(known, field) }
+    if let known = envelopes[key] { return accepted(known, isNew: false, field) }
     let target = "/" + path.split(separator: "/").dropFirst(3).joined(separator: "/")
     if uploads[key] == nil {
       uploads[key] = Upload(
@@ -119,10 +119,10 @@ extension RelayModel {
       digest: digest, signature: envelope.signature)
     receipts?.commit(lanes, at: wallMs)
     switch result {
-    case .taken(let taken, _):
+    case .taken(let taken, let isNew):
       uploads[key]?.bytes += body
       handOn()
-      return accepted(taken, field)
+      return accepted(taken, isNew: isNew, field)
     case .void: return problem(422, "invalid-field", "it cannot be taken")
     case .rejected(let status, let name, let words):
       // Where only room is missing, the same may succeed later.
@@ -131,10 +131,12 @@ extension RelayModel {
     }
   }
 
-  func accepted(_ envelope: Envelope, _ field: (String) -> String?) -> Response {
+  func accepted(
+    _ envelope: Envelope, isNew: Bool, _ field: (String) -> String?
+  ) -> Response {
     var json = JSONWriter()
     json.object { json in
-      json.member("result", "accepted")
+      json.member("result", isNew ? "accepted" : "duplicate")
       json.member("id", envelope.id)
       if field("prefer") == "receipt", let receipts, receipts.chains[envelope.lane] != nil {
         json.name("receipt")

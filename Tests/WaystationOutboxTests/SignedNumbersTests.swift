@@ -46,6 +46,36 @@ struct SignedNumbersTests {
     await next.outbox.close()
   }
 
+  @Test(
+    "what had come in its former life, and is signed once more, is no number that was left out",
+    arguments: [1 << 20, 1])
+  func restoredWithKnown(uploadBytes: Int64) async throws {
+    let stand = try await SigningStand.open { $0.sending.uploadBytes = uploadBytes }
+    try await stand.untilDelivered(try await stand.enqueue(1...2))
+    await stand.outbox.close()
+    let paused = try await stand.reopened { $0.startPaused = true }
+    let waiting = try await paused.enqueue(3...5)
+    await paused.outbox.close()
+    let folder = "\(stand.stand.folder.path)/outbox"
+    let path = OutboxFile.path(in: folder)
+    _ = try Platform.copy(path, toNew: "\(folder)/backup")
+    let later = try await stand.reopened()
+    try await later.outbox.resume()
+    try await later.untilDelivered(waiting)
+    try await later.untilDelivered(try await later.enqueue(6...7))
+    await later.outbox.close()
+    try Platform.move("\(folder)/backup", to: path)
+    Platform.remove("\(folder)/device/incarnation")
+    let next = try await later.reopened()
+    try await next.outbox.resume()
+    try await next.untilDelivered(waiting + (try await next.enqueue(8...9)))
+    #expect(next.stand.paths == (1...9).map { "/\($0)" })
+    #expect(try next.statement("/8").isAnew)
+    #expect(try next.verdict().get().signed == 9)
+    try next.expectOneStatementEach()
+    await next.outbox.close()
+  }
+
   @Test("a database that was salvaged says so as well", arguments: [false, true])
   func salvaged(_ isListDamaged: Bool) async throws {
     let stand = try await SigningStand.open()

@@ -271,6 +271,8 @@ extension OutboxCore {
   private func takeTaken(
     _ item: KeptItem, id: String?, state word: String?
   ) throws(StoreError) {
+    // A repeat has a state.
+    if word != nil { try forgetStatement(ofKnown: item) }
     let handed = try handOver(item, relayID: id ?? "")
     // A repeat of something that ended long ago: its ending was told before, or is forgotten.
     if let kind = EndingKind(state: word) {
@@ -318,6 +320,7 @@ extension OutboxCore {
       let kind = EndingKind(state: ended.state)
     else { return }
     let error = kind == .refused ? ended.error : nil
+    if let told = ended.sequence, told != item.sequence { try forgetStatement(ofKnown: item) }
     // It had been posted, and the answer to the post was lost.
     try endTold(
       try handOver(item, relayID: ids[item.id] ?? ""), kind, number: ended.sequence,

@@ -167,20 +167,34 @@ extension OutboxCore {
     of item: KeptItem, _ sequence: UInt64, digest: [UInt8]
   ) throws(StoreError) -> ItemStatement {
     let signed = state.signing.lanes[item.lane] ?? SignedLane()
-    var last = (sequence: signed.sequence, hash: signed.hash)
-    if let newest = try file.newestSignature(of: item.lane), newest.sequence > last.sequence {
-      last = newest
-    }
+    let last = try lastSigned(of: item.lane, signed)
     // It had its number before the lane was signed, and is taken up behind what was signed since.
     let isLate = last.sequence >= sequence
     let voids = isLate ? [] : try tellVoids(of: item.lane, in: sequence)
-    if !isLate { try changeSigned(item.lane) { $0.isAnew = false } }
+    if !isLate, !mayBeKnown(item) { try changeSigned(item.lane) { $0.isAnew = false } }
     return ItemStatement(
       client: settings.client, lane: relayLane(of: item), sequence: sequence, digest: digest,
       former: isLate || last.sequence == 0
         ? nil : ItemStatement.Former(sequence: last.sequence, hash: last.hash),
       voids: voids, isAnew: isLate || signed.isAnew)
   }
+
+  /// The statement that the next one follows on.
+  ///
+  /// That of an item which the relay may know by its key is none until the item has left: nothing
+  /// may ever come under its number.
+  private func lastSigned(
+    of lane: LaneNumber, _ signed: SignedLane
+  ) throws(StoreError) -> (sequence: UInt64, hash: [UInt8]) {
+    guard let newest = try file.newestSignature(of: lane), newest.sequence > signed.sequence,
+      !signed.isAnew || newest.item >= state.signing.restoredBelow
+    else { return (signed.sequence, signed.hash) }
+    return (newest.sequence, newest.hash)
+  }
+
+  /// Whether the relay may have an item from the device's life after the backup from which it was
+  /// restored.
+  private func mayBeKnown(_ item: KeptItem) -> Bool { item.id < state.signing.restoredBelow }
 
   /// The numbers that were given up and of which no statement tells, which the next one does.
   private func tellVoids(
@@ -252,6 +266,17 @@ extension OutboxCore {
       guard kept.sequence > signed.sequence else { return }
       (signed.sequence, signed.hash) = (kept.sequence, kept.hash)
     }
+  }
+
+  /// The relay has an item by its key already.
+  ///
+  /// A device that was restored does not know under which number: perhaps nothing comes under the
+  /// one that it has signed now. Of other items it knows, whatever the relay says.
+  func forgetStatement(ofKnown item: KeptItem) throws(StoreError) {
+    guard mayBeKnown(item), !item.isHanded, let kept = try statement(of: item) else { return }
+    try file.retellVoids(of: item.lane, toldIn: kept.sequence)
+    try file.deleteSignature(of: item.id)
+    try beginSigningAnew(in: item.lane)
   }
 
   /// Nothing comes under an item's number any more: the next statement tells that.

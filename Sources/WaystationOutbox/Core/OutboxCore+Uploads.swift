@@ -162,6 +162,7 @@ extension OutboxCore {
         return try endForgotten(item)
       }
       confirmNumber(of: item)
+      if EnvelopeAnswer.isDuplicate(response.body) { try forgetStatement(ofKnown: item) }
       try handOver(item, relayID: relayID)
       if let told = ToldReceipt(body: response.body) { try take([told], at: now) }
     case 404:

@@ -76,6 +76,7 @@ final class OutboxCore {
     try takeUpProofs()
     try takeUpSignatures()
     try takeUpIncarnation(incarnation)
+    state.signing.restoredBelow = try file.number(.restoredBelow) ?? 0
     try takeUpDeaths()
   }
 
@@ -87,6 +88,7 @@ final class OutboxCore {
       // Ends that were told since the backup are not told again.
       try file.set(.mustInquire, 1)
       // What was signed after the backup is not known here.
+      try file.set(.restoredBelow, state.nextItem)
       for lane in state.lanes.keys { try beginSigningAnew(in: lane) }
     }
     if known != incarnation { try file.set(.incarnation, incarnation) }

@@ -6,6 +6,9 @@ struct SigningState: Sendable {
   var lanes: [LaneNumber: SignedLane] = [:]
   /// The lanes whose items go unsigned now, as far as that has been seen to.
   var left: Set<LaneNumber> = []
+  /// The items below it were there when the device was restored: the relay may have had them from
+  /// its former life, under numbers that are not known here.
+  var restoredBelow: Int64 = 0
   /// Whether any number was given up of which statements tell.
   var hasVoids = false
   /// Whether the signer was asked, and has not answered.

@@ -58,12 +58,12 @@ extension OutboxFile {
     try signing.deleteSignature.run(item)
   }
 
-  /// The highest number of a lane of which something is signed, and the statement's hash.
+  /// The highest number of a lane of which something is signed, the statement's hash, and its item.
   func newestSignature(
     of lane: LaneNumber
-  ) throws(StoreError) -> (sequence: UInt64, hash: [UInt8])? {
+  ) throws(StoreError) -> (sequence: UInt64, hash: [UInt8], item: Int64)? {
     try signing.newestSignature.first(lane.raw) { row throws(StoreError) in
-      (UInt64(clamping: row.int(0)), row.bytes(1))
+      (UInt64(clamping: row.int(0)), row.bytes(1), row.int(2))
     }
   }
 

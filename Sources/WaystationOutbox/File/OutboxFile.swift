@@ -189,6 +189,8 @@ enum MetaName: String, CaseIterable {
   case mustRejoin = "must_rejoin"
   /// Whether the device was restored, and has not asked yet how all that the relay has has ended.
   case mustInquire = "must_inquire"
+  /// The number of the first item that is no part of the backup from which the device was restored.
+  case restoredBelow = "restored_below"
   /// The `since` of the last check-in whose answer was taken.
   case since
   /// The item that is being prepared, and how often the app has died over it.

@@ -35,7 +35,7 @@ final class SigningStatements {
       "DELETE FROM item_signature WHERE item = ?1", on: connection)
     newestSignature = try Statement(
       """
-      SELECT sequence, hash FROM item_signature WHERE lane = ?1 ORDER BY sequence DESC LIMIT 1
+      SELECT sequence, hash, item FROM item_signature WHERE lane = ?1 ORDER BY sequence DESC LIMIT 1
       """, on: connection)
     signedItems = try Statement("SELECT item FROM item_signature ORDER BY item", on: connection)
     sealedAbove = try Statement(

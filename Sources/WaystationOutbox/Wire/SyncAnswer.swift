@@ -138,7 +138,8 @@ struct SyncAnswer: Sendable {
       guard let problem = object["problem"] else { throw value.error(.wrongType, "no problem") }
       return .rejected(try RelayProblem(problem))
     case "void": return .void
-    case "accepted", "duplicate", "coalesced":
+    case "accepted": return .taken(id: try object["id"]?.string(), state: nil)
+    case "duplicate", "coalesced":
       return .taken(id: try object["id"]?.string(), state: try object["state"]?.string())
     default: throw value.error(.wrongType, "a result that is not known")
     }
