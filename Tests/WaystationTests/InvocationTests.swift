@@ -28,10 +28,11 @@ struct InvocationTests {
   @Test("a sink is told where, how and when to answer")
   func sink() throws {
     let expected = SinkOptions(
-      listen: .loopback(port: 0), status: 503, delayMs: 200, downForMs: 120_000, isQuiet: true)
+      listen: .loopback(port: 0), status: 503, delayMs: 200, downForMs: 120_000,
+      record: "r.ndjson", isQuiet: true)
     let arguments = [
       "sink", "--listen", "127.0.0.1:0", "--fail-with=503", "--delay", "200ms", "--down-for=2m",
-      "--quiet",
+      "--record", "r.ndjson", "--quiet",
     ]
     #expect(try Invocation.parse(arguments) == .sink(expected))
     #expect(try Invocation.parse(["sink"]) == .sink(SinkOptions()))

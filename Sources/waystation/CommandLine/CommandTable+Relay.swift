@@ -69,6 +69,10 @@ extension CommandTable {
         "answer with this error, 400 to 599; 429 and 503 come with \"Retry-After: 1\""),
       .text("--delay", "TIME", "wait this long before each answer, as in 200ms"),
       .text("--down-for", "TIME", "refuse connections for this long first, as in 10s"),
+      .file(
+        "--record",
+        "write each request to this file before it is answered, with all fields and its body, as"
+          + " audit-lane --requests reads it"),
       .flag("--quiet", "print no requests"),
     ],
     notes: [
@@ -79,6 +83,7 @@ extension CommandTable {
     examples: [
       "waystation sink", "waystation sink --fail-with 503",
       "waystation sink --listen 127.0.0.1:0 --delay 200ms", "waystation sink --down-for 10s",
+      "waystation sink --record requests.ndjson",
     ])
 
   static let check = CommandSpec(

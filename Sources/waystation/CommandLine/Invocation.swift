@@ -111,6 +111,7 @@ extension SinkOptions {
     self.status = status ?? failure ?? self.status
     delayMs = try Self.duration("--delay", options)
     downForMs = try Self.duration("--down-for", options)
+    record = options.text("--record")
     isQuiet = options.has("--quiet")
   }
 

@@ -10,6 +10,8 @@ struct SinkOptions: Equatable {
   var delayMs: Int64 = 0
   /// The time for which to refuse connections first.
   var downForMs: Int64 = 0
+  /// The file to which all requests are written; nil for none.
+  var record: String?
   /// Whether to print no requests.
   var isQuiet = false
 }

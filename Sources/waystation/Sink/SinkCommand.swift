@@ -10,6 +10,21 @@ enum SinkCommand {
 
   static func run(_ options: SinkOptions) -> ExitCode {
     StopSignals.block()
+    let record: SinkRecord?
+    do throws(SinkRecord.Failure) {
+      if let path = options.record {
+        record = try SinkRecord(appendingTo: path)
+      } else {
+        record = nil
+      }
+    } catch {
+      StandardStream.error.line("waystation sink: \(error)")
+      return .failed
+    }
+    return run(options, record)
+  }
+
+  private static func run(_ options: SinkOptions, _ record: SinkRecord?) -> ExitCode {
     do throws(SystemError) {
       let serving = try EventLoop(name: "sink")
       // Signals have a loop of their own: a slow reader of the output blocks the other.
@@ -17,7 +32,7 @@ enum SinkCommand {
       let stop = try StopSignals(on: waiting)
       return Blocking.run(on: waiting) {
         do throws(ListenFailure) {
-          try await serve(options, serving: serving, waiting: waiting, until: stop)
+          try await serve(options, record, serving: serving, waiting: waiting, until: stop)
           return .good
         } catch {
           StandardStream.error.line("waystation sink: \(error)")
@@ -31,13 +46,15 @@ enum SinkCommand {
   }
 
   private static func serve(
-    _ options: SinkOptions, serving: EventLoop, waiting: EventLoop, until stop: StopSignals
+    _ options: SinkOptions, _ record: SinkRecord?, serving: EventLoop, waiting: EventLoop,
+    until stop: StopSignals
   ) async throws(ListenFailure) {
     let printer = SinkPrinter(on: serving)
     let server = HTTPServer(
       limits: limits, loops: [serving],
       handler: SinkHandler(
-        options: options, loop: serving, printer: options.isQuiet ? nil : printer))
+        options: options, loop: serving, printer: options.isQuiet ? nil : printer,
+        record: record))
     guard let address = try await beDown(options, on: waiting, until: stop) else { return }
     let bound = try listening(on: address) { () throws(SystemError) in try server.bind(address) }
     StandardStream.output.line("listening on http://\(bound)")
