@@ -6,7 +6,7 @@ extension EndToEnd {
   @Suite("The example of a gateway", .serialized, .ofNoStore)
   struct OutboxGateways {
     /// A gateway that reads from a pipe.
-    private struct Run {
+    struct Run {
       let process: ChildProcess
       let input: FileHandle
 

@@ -1,6 +1,11 @@
 import WaystationOutbox
 import WaystationOutboxCurl
 
+/// What the gateway has of a lane for an audit.
+enum Printed: String {
+  case receipts, ledger
+}
+
 /// What the gateway is told on its command line.
 struct Arguments {
   /// The command line cannot be used, or asks for help; in words.
@@ -13,7 +18,9 @@ struct Arguments {
     usage: outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME] [--path PATH]
            [--token-file FILE] [--certificates FILE] [--custody accepted|receipt|delivered]
            [--evidence] [--sign-key FILE] [--pin KEY]... [--wait-max SECONDS] [--acknowledge]
-           [--drain SECONDS] < LINES
+           [--drain SECONDS] [--check-in SECONDS] < LINES
+           outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME]
+           --print receipts|ledger
            outbox-gateway --sign-key FILE --show-key
     """
 
@@ -22,6 +29,8 @@ struct Arguments {
   private var client = ""
   private(set) var lane = Lane.default
   private(set) var path = "/readings"
+  /// What is printed in place of everything else.
+  private(set) var prints: Printed?
   private(set) var tokenFile: String?
   private var certificates: String?
   private var custody = Custody.accepted
@@ -30,6 +39,7 @@ struct Arguments {
   private(set) var showsKey = false
   private var pins: [KeyID] = []
   private var waitMax: Duration?
+  private var checkInEvery: Duration?
   private(set) var acknowledges = false
   private(set) var drain: Duration?
 
@@ -51,6 +61,8 @@ struct Arguments {
       case "--custody": custody = try Self.custody(value)
       case "--pin": pins.append(KeyID(value))
       case "--wait-max": waitMax = try Self.seconds(value, name, atLeast: 1)
+      case "--check-in": checkInEvery = try Self.seconds(value, name, atLeast: 1)
+      case "--print": prints = try Self.printed(value)
       case "--drain": drain = try Self.seconds(value, name, atLeast: 0)
       default: throw Fault(words: "\(name)?\n\(Self.usage)")
       }
@@ -90,6 +102,13 @@ struct Arguments {
     return .seconds(seconds)
   }
 
+  private static func printed(_ word: String) throws(Fault) -> Printed {
+    guard let printed = Printed(rawValue: word) else {
+      throw Fault(words: "--print takes receipts or ledger")
+    }
+    return printed
+  }
+
   private static func custody(_ word: String) throws(Fault) -> Custody {
     switch word {
     case "accepted": .accepted
@@ -98,6 +117,9 @@ struct Arguments {
     default: throw Fault(words: "--custody takes accepted, receipt or delivered")
     }
   }
+
+  /// Whether bodies go once the relay has signed for them.
+  var wantsReceipts: Bool { custody == .receipt }
 
   /// The outbox's settings.
   var settings: Settings {
@@ -117,6 +139,9 @@ struct Arguments {
       settings.verifier = OpenSSLReceiptVerifier()
     }
     settings.signer = signer
+    // Nothing goes while it is looked at.
+    settings.startPaused = prints != nil
+    if let checkInEvery { settings.sending.checkInEvery = checkInEvery }
     if let waitMax { settings.sending.backoff = .seconds(1)...waitMax }
     if let tokenFile { settings.credentials = TokenFile(path: tokenFile) }
     return settings

@@ -37,6 +37,11 @@ struct Gateway {
       return 1
     }
     let gateway = Gateway(arguments: arguments, outbox: outbox)
+    if let printed = arguments.prints {
+      await gateway.show(printed)
+      await outbox.close()
+      return 0
+    }
     // Begun before the first line, so that no event is missed.
     let events = outbox.events()
     let telling = Task.detached { await gateway.tell(events) }
@@ -128,9 +133,29 @@ struct Gateway {
     }
   }
 
+  /// Prints what an audit takes of the lane, a line each.
+  private func show(_ printed: Printed) async {
+    switch printed {
+    case .receipts:
+      for receipt in await outbox.receipts(arguments.lane) {
+        Self.write(receipt.json + "\n", to: 1)
+      }
+    case .ledger:
+      for page in await outbox.ledger(arguments.lane) { Self.write(page, to: 1) }
+    }
+  }
+
   private func tell(_ events: Events) async {
+    var doubtsReceipts = arguments.wantsReceipts
     for await event in events {
       switch event {
+      case .accepted where doubtsReceipts:
+        let makesReceipts = await outbox.status()?.lanes[arguments.lane]?.makesReceipts
+        if makesReceipts == false {
+          Self.say(
+            "the relay makes no receipts: bodies stay until it is known how readings have ended")
+        }
+        doubtsReceipts = makesReceipts == nil
       case .ended(let id, .delivered): Self.say("ended \(id) delivered")
       case .ended(let id, .refused(_, let error)): Self.say("ended \(id) refused: \(error.message)")
       case .ended(let id, let outcome): Self.say("ended \(id): \(outcome)")
