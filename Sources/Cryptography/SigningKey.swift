@@ -15,17 +15,19 @@ package final class SigningKey: @unchecked Sendable, Equatable {
   /// The shortest RSA key, in bits (RFC 7518 section 3.3).
   private static let rsaBitsMin: Int32 = 2048
 
+  /// The keys that sign, in words.
+  package static let kinds = "RSA of \(rsaBitsMin) bits or more, P-256, P-384 or Ed25519"
+
   /// Reads a file.
   ///
+  /// - Parameter kinds: The keys that whoever reads it can use, in words.
   /// - Throws: The fault of the file, or of its key.
-  package init(reading path: String) throws(TLSLoadError) {
+  package init(reading path: String, use kinds: String = kinds) throws(TLSLoadError) {
     let file = try PEMFile(reading: path)
     let key = try file.privateKey()
     guard let kind = Self.kind(of: key) else {
       EVP_PKEY_free(key)
-      throw file.failure(
-        "holds a key that signs no tokens; use RSA of \(Self.rsaBitsMin) bits or more, P-256, P-384"
-          + " or Ed25519")
+      throw file.failure("holds a key of a kind that signs nothing here; use \(kinds)")
     }
     (algorithm, coordinateBytes) = kind
     pointer = key

@@ -14,6 +14,8 @@ public struct OpenSSLSigner: HeadSigner {
     public let description: String
   }
 
+  private static let kinds = "Ed25519 or P-256"
+
   private let key: SigningKey
   /// The name of the key.
   public let keyID: KeyID
@@ -27,7 +29,7 @@ public struct OpenSSLSigner: HeadSigner {
   /// - Throws: ``Fault``.
   public init(reading path: String) throws(Fault) {
     OpenSSLLibrary.keepUntilEnd()
-    do throws(TLSLoadError) { key = try SigningKey(reading: path) } catch {
+    do throws(TLSLoadError) { key = try SigningKey(reading: path, use: Self.kinds) } catch {
       throw Fault(description: error.description)
     }
     let members: [UInt8]
@@ -37,7 +39,7 @@ public struct OpenSSLSigner: HeadSigner {
       (keyID, algorithm, members) = (KeyID(p256.thumbprint), .p256, p256.jwk)
     } else {
       throw Fault(
-        description: "\(path) holds a key of another kind; use one of Ed25519 or P-256")
+        description: "\(path) holds a key of a kind that signs nothing here; use \(Self.kinds)")
     }
     publicKey = JWKText.text(members, keyID: keyID, algorithm)
   }

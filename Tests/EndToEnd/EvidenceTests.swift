@@ -143,6 +143,46 @@ extension EndToEnd {
       #expect(process.output.hasPrefix("holds: till-1/sales, numbers 1 to 3"), "\(process.output)")
     }
 
+    @Test("a lane holds over a new ring, by what was fetched since")
+    func newRing() async throws {
+      upstream.behave { _ in .answer(200) }
+      try await relay.start()
+      _ = try await relay.device("till-1").post(batch: (1...3).map { sale($0) })
+      _ = try await ledger(shows: ["delivered", "delivered", "delivered"])
+      let lane = "/v1/clients/till-1/lanes/sales"
+      let before = try await relay.device("till-1").get("\(lane)/receipt").body
+      relay.signal(SIGTERM)
+      #expect(try await relay.ending() == .exit(0))
+      try FileManager.default.removeItem(atPath: folder.path + "/keys")
+      try await relay.start()
+      let device = relay.device("till-1")
+      _ = try await device.post(batch: (4...5).map { sale($0) })
+      _ = try await ledger(shows: Array(repeating: "delivered", count: 5))
+      let record = try await upstream.received(count: 5).map { try $0.recorded() }
+      try folder.write("requests.json", record.joined(separator: "\n"))
+      for (name, path) in [
+        ("receipts", "\(lane)/receipt"), ("keys", "/.well-known/waystation/keys"),
+        ("ledger", "\(lane)/ledger"),
+      ] {
+        try folder.write(
+          "\(name).json", String(decoding: try await device.get(path).body, as: UTF8.self))
+      }
+      try folder.write("old.json", String(decoding: before, as: UTF8.self))
+      func audit(_ receipts: String) async throws -> ChildProcess {
+        let files = ["keys", "ledger", "requests"].flatMap {
+          ["--\($0)", "\(folder.path)/\($0).json"]
+        }
+        let audit = try ChildProcess(
+          Waystation.path, ["audit-lane", "--receipts", "\(folder.path)/\(receipts).json"] + files)
+        _ = try await audit.ending()
+        return audit
+      }
+      let whole = try await audit("receipts")
+      #expect(whole.output.hasPrefix("holds: till-1/sales, numbers 1 to 5"), "\(whole.output)")
+      let old = try await audit("old")
+      #expect(old.output.hasPrefix("does not hold: receipt 1: it is signed by"), "\(old.output)")
+    }
+
     @Test("what had failed and was put back in line holds, by pages from before and after")
     func putBack() async throws {
       upstream.behave { _ in .answer(422) }

@@ -210,6 +210,21 @@ extension EndToEnd {
       #expect(changed.example.contains("changed-after-signing"), "\(changed)")
     }
 
+    @Test("a key of another kind is told with those that sign", arguments: ["secp256k1", "P-384"])
+    func anotherKind(curve: String) async throws {
+      let path = stand.folder.path + "/other.pem"
+      let openssl = try ChildProcess(
+        "openssl",
+        ["genpkey", "-out", path, "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)"])
+      #expect(try await openssl.ending() == .exit(0))
+      do throws(OpenSSLSigner.Fault) {
+        _ = try OpenSSLSigner(reading: path)
+        Issue.record("it was taken")
+      } catch {
+        #expect(error.description.hasSuffix("; use Ed25519 or P-256"), "\(error)")
+      }
+    }
+
     @Test("a file without a key to sign with says what is wrong")
     func badKey() throws {
       try stand.folder.write("bad.pem", "nothing")
