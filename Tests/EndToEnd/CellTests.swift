@@ -132,8 +132,9 @@ private final class Balancer: Sendable {
   let port: UInt16
 
   init(to relays: [UInt16]) async throws {
-    folder = try TemporaryFolder()
-    port = try ReservedPort.kept()
+    let folder = try TemporaryFolder()
+    let port = try ReservedPort.kept()
+    (self.folder, self.port) = (folder, port)
     var cells = try String(
       contentsOfFile: ShellDocument.repository + "/deploy/cells/balancer.conf.template",
       encoding: .utf8)

@@ -118,6 +118,31 @@ extension EndToEnd {
       await outbox.close()
     }
 
+    @Test(
+      "a request that takes another one's place at the relay leaves nothing of that behind",
+      arguments: [Custody.accepted, .delivered])
+    func replacedAtRelay(custody: Custody) async throws {
+      let stand = try OutboxStand()
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      #expect(try await device.request("POST", "/v1/upstreams/default/pause").status == 200)
+      let outbox = try await Outbox.open(stand.settings(custody: custody))
+      let former = Request(
+        "POST", "/1", .json("{}"), headers: [("X-Old", "1"), ("X-Two", "1")])
+      let id = try await outbox.enqueue(former)
+      _ = try await outbox.item(id, "is at the relay", where: \.isAtRelay)
+      let other = Request("DELETE", "/2", headers: [("X-Two", "2"), ("X-Two", "3")])
+      try await outbox.edit(id, Change(request: other))
+      #expect(try await device.request("POST", "/v1/upstreams/default/resume").status == 200)
+      #expect(await outbox.words(of: [id]) == ["delivered 200"])
+      let received = try #require(stand.upstream.received.first)
+      #expect(received.method == "DELETE" && received.target == "/2" && received.body.isEmpty)
+      #expect(received.message.fields.filter { $0.name == "X-Two" }.map(\.value) == ["2", "3"])
+      // With custody accepted the device does not know any more what the former one had.
+      #expect(received["X-Old"] == (custody == .accepted ? "1" : nil))
+      await outbox.close()
+    }
+
     @Test("what the upstream refuses blocks its lane, until it is changed or given up")
     func refused() async throws {
       let stand = try OutboxStand { request in

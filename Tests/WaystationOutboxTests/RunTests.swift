@@ -36,6 +36,19 @@ struct RunTests {
     await stand.outbox.close()
   }
 
+  @Test("a run is whole up to the most items that one takes", arguments: [0, 1])
+  func most(more: Int) async throws {
+    let stand = try await Stand()
+    stand.relay.cut()
+    let count = CoreLimits.runItemsMax + more
+    try await stand.outbox.enqueue(
+      (0..<count).map { _ in (Request("POST", "/"), Options(hold: true)) })
+    let report = await stand.outbox.run()
+    #expect(report.isComplete == (more == 0))
+    #expect(report.skipped.count == CoreLimits.runItemsMax)
+    await stand.outbox.close()
+  }
+
   @Test("without a connection nothing is pending: all are skipped as unreachable")
   func unreachable() async throws {
     let stand = try await Stand()

@@ -313,22 +313,6 @@ extension OutboxCore {
     return ids
   }
 
-  private func takeEnded(
-    _ ended: SyncAnswer.Ended, _ ids: [Int64: String]
-  ) throws(StoreError) {
-    guard let key = ended.key, let item = try file.item(key: key),
-      let kind = EndingKind(state: ended.state)
-    else { return }
-    let error = kind == .refused ? ended.error : nil
-    if let told = ended.sequence, told != item.sequence { try forgetStatement(ofKnown: item) }
-    // It had been posted, and the answer to the post was lost.
-    try endTold(
-      try handOver(item, relayID: ids[item.id] ?? ""), kind, number: ended.sequence,
-      response: ended.response,
-      error: error,
-      attempts: ended.attempts)
-  }
-
   /// The relay has refused a post as a whole.
   ///
   /// One item of it may be to blame: it is found by halving, and does not take the others with it.

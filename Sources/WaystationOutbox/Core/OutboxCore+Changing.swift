@@ -26,10 +26,10 @@ extension OutboxCore {
     try takeAheadApart(for: id.raw)
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
-    case .atRelay: return patch(item, edit)
+    case .atRelay: return try patch(item, edit)
     case .sealed: return .failed(.sealed(view(of: item).state))
     case .waiting where mayBeAtRelay(item): return .failed(.sealed(view(of: item).state))
-    case .blocked where item.refuser == .upstreamAtRelay: return patch(item, edit)
+    case .blocked where item.refuser == .upstreamAtRelay: return try patch(item, edit)
     case .held, .waiting, .blocked, .quarantined:
       guard let free = edit.request == nil ? item : try freed(item) else {
         return .failed(.signed(item.sequence ?? 0))
@@ -44,9 +44,19 @@ extension OutboxCore {
   }
 
   /// Has the relay change an item, unless it was signed.
-  private func patch(_ item: KeptItem, _ edit: RequestEdit) -> Changing {
+  private func patch(_ item: KeptItem, _ edit: RequestEdit) throws(StoreError) -> Changing {
     mayChangeAtRelay(item, edit)
-      ? .relay(key: item.key, .patch(edit)) : .failed(.signed(item.sequence ?? 0))
+      ? .relay(key: item.key, .patch(try overFormer(item, edit)))
+      : .failed(.signed(item.sequence ?? 0))
+  }
+
+  /// An edit that says what it takes the place of, as far as that is still here.
+  private func overFormer(
+    _ item: KeptItem, _ edit: RequestEdit
+  ) throws(StoreError) -> RequestEdit {
+    var edit = edit
+    if edit.request != nil { edit.former = try file.content(of: item.id)?.request }
+    return edit
   }
 
   /// An item with the request of an edit.
@@ -139,7 +149,9 @@ extension OutboxCore {
       guard reason != nil || mayChangeAtRelay(item, edit) else {
         return .failed(.signed(item.sequence ?? 0))
       }
-      return .relay(key: item.key, reason == nil ? .retry(edit) : .discard)
+      guard reason == nil else { return .relay(key: item.key, .discard) }
+      return .relay(
+        key: item.key, .retry(try edit.map { e throws(StoreError) in try overFormer(item, e) }))
     }
     if let reason {
       try declareVoid(item)

@@ -7,8 +7,11 @@ extension OutboxCore {
   /// within a lane stays.
   func beginRun(_ filter: Filter, at now: Moment) throws(StoreError) -> RunNumber {
     wake()
-    let items = try kept(filter, after: 0, countMax: CoreLimits.runItemsMax)
-    var run = Run(items.map(\.id), isComplete: items.count < CoreLimits.runItemsMax)
+    // One more shows whether there are more.
+    let items = try kept(filter, after: 0, countMax: CoreLimits.runItemsMax + 1)
+    var run = Run(
+      items.prefix(CoreLimits.runItemsMax).map(\.id),
+      isComplete: items.count <= CoreLimits.runItemsMax)
     if case .ids(let ids) = filter {
       let found = Set(items.map(\.id))
       for id in ids.map(\.raw).sorted() where !found.contains(id) {

@@ -10,6 +10,25 @@ extension OutboxCore {
     }
   }
 
+  /// Takes an end that a check-in tells.
+  ///
+  /// - Parameter ids: The relay's own names of items that came with the same post.
+  func takeEnded(
+    _ ended: SyncAnswer.Ended, _ ids: [Int64: String]
+  ) throws(StoreError) {
+    guard let key = ended.key, let item = try file.item(key: key),
+      let kind = EndingKind(state: ended.state)
+    else { return }
+    let error = kind == .refused ? ended.error : nil
+    if let told = ended.sequence, told != item.sequence { try forgetStatement(ofKnown: item) }
+    // It had been posted, and the answer to the post was lost.
+    try endTold(
+      try handOver(item, relayID: ids[item.id] ?? ""), kind, number: ended.sequence,
+      response: ended.response,
+      error: error,
+      attempts: ended.attempts)
+  }
+
   /// Ends an item that has ended at the relay; in an evidence lane, once that is signed.
   ///
   /// - Parameter told: The number under which the relay has it, as far as it says so.

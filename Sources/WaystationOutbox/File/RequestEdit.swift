@@ -2,6 +2,8 @@
 struct RequestEdit: Sendable {
   var request: KeptRequest?
   var body: NewBody = .none
+  /// What it takes the place of, as far as the device still has that.
+  var former: KeptRequest?
   var hold: Bool?
   var expiresMs: Int64?
 }

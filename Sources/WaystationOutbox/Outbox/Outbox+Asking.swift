@@ -62,7 +62,8 @@ extension Outbox {
     return pages ?? []
   }
 
-  /// What happens from now on.
+  /// What happens from now on, to the items of ``Filter/ids(_:)``, and beside that what is about no
+  /// item; to all with any other filter.
   ///
   /// A reader that is more than 1000 events behind loses the oldest; ``Event/missed(_:)`` says how
   /// many.

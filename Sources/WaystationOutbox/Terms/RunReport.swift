@@ -56,8 +56,6 @@ public enum SkipReason: Sendable, Hashable {
   case unreachable
   /// The outbox, or what the item belongs to, is paused.
   case paused
-  /// The relay waits for earlier numbers of its lane.
-  case parked
   /// It was taken back meanwhile.
   case cancelled
   /// It had ended before.

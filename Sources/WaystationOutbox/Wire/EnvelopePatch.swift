@@ -17,17 +17,35 @@ enum EnvelopePatch {
       if let request = edit.request {
         json.member("method", request.method)
         json.member("path", request.path)
-        if let upstream = request.upstream { json.member("upstream", upstream) }
-        json.memberObject("headers") { json in
-          for line in request.headers where !line.isNamed("idempotency-key") {
-            json.member(line.name, line.value)
-          }
+        if let upstream = request.upstream {
+          json.member("upstream", upstream)
+        } else {
+          json.member("upstream") { $0.null() }
         }
-        SyncRequest.writeBody(body, to: &json)
+        json.memberObject("headers") { write(request.headers, insteadOf: edit.former, to: &$0) }
+        if body.isEmpty {
+          json.member("body") { $0.null() }
+        } else {
+          SyncRequest.writeBody(body, to: &json)
+        }
       }
       if let hold = edit.hold { json.member("hold", hold) }
       if let expires = edit.expiresMs { json.member("expiresIn", max(1, expires / 1000)) }
     }
     return json.finish()
+  }
+
+  /// The fields, and null for each one that is to go.
+  private static func write(
+    _ headers: [HeaderLine], insteadOf former: KeptRequest?, to json: inout JSONWriter
+  ) {
+    let kept = headers.filter { !$0.isNamed("idempotency-key") }
+    SyncRequest.write(kept, to: &json)
+    var gone: Set<String> = []
+    for line in former?.headers ?? []
+    where !line.isNamed("idempotency-key")
+      && !kept.contains(where: { $0.isNamed(line.name.lowercased()) })
+      && gone.insert(line.name.lowercased()).inserted
+    { json.member(line.name) { $0.null() } }
   }
 }

@@ -67,14 +67,7 @@ enum SyncRequest {
       json.memberObject("headers") { json in
         json.member("Idempotency-Key", item.key)
         if let signature = entry.signature { json.member(signature.name, signature.value) }
-        let headers = entry.request.headers.filter { !$0.isTaken(with: entry.signature) }
-        for (name, values) in grouped(headers) {
-          if values.count == 1 {
-            json.member(name, values[0])
-          } else {
-            json.memberArray(name) { json in for value in values { json.string(value) } }
-          }
-        }
+        write(entry.request.headers.filter { !$0.isTaken(with: entry.signature) }, to: &json)
       }
       writeBody(entry.body, to: &json)
       json.member("onFailure", entry.onRefusal == .block ? "block" : "skip")
@@ -111,6 +104,17 @@ enum SyncRequest {
 
   /// Whether a body goes as text.
   static func isText(_ body: [UInt8]) -> Bool { String(validating: body, as: UTF8.self) != nil }
+
+  /// Writes fields as members of an object.
+  static func write(_ headers: [HeaderLine], to json: inout JSONWriter) {
+    for (name, values) in grouped(headers) {
+      if values.count == 1 {
+        json.member(name, values[0])
+      } else {
+        json.memberArray(name) { json in for value in values { json.string(value) } }
+      }
+    }
+  }
 
   /// Fields of one name together: a name comes once in an object.
   private static func grouped(_ headers: [HeaderLine]) -> [(String, [String])] {
