@@ -49,7 +49,7 @@ extension EndToEnd {
       isAway.set(false)
       let former = try await Outbox.open(stand.settings())
       #expect(await Set(former.words(of: ids)) == ["delivered 201"])
-      // By the next post the relay knows that the ends have come, and forgets that they are to be told.
+      // By the next post the relay knows that the ends have come, and tells them no more.
       let next = try await former.enqueue(Request("POST", "/next"))
       #expect(await former.words(of: [next]) == ["delivered 201"])
       await former.close()

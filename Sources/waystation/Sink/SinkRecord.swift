@@ -12,8 +12,8 @@ import Synchronization
 final class SinkRecord: Sendable {
   /// The longest body that is written down, in bytes: a longer one is refused.
   ///
-  /// In Base64, with its fields, it has to be a line that is read.
-  static let bodyBytesMax = LineFile.lineBytesMax / 2
+  /// In Base64, with its fields, it has to be a line that an audit reads: of 64 MiB at the most.
+  static let bodyBytesMax = 32 << 20
 
   private let path: String
   private let file: Mutex<FileDescriptor>
