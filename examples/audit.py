@@ -31,7 +31,7 @@ import json
 import sys
 from typing import NamedTuple
 
-from receipt import Wrong, counted, decode, encode, item_digest, payload, root, sha256, trusted_keys, u64
+from receipt import Wrong, counted, decode, encode, item_digest, payload, ring_in, root, sha256, trusted_keys, u64
 
 class Row(NamedTuple):
     """A row of the ledger."""
@@ -467,7 +467,7 @@ def read_lines(path):
 
 def run(given):
     """What is found, as --json prints it."""
-    ring = json.loads(read(given.keys))["keys"]
+    ring = ring_in(read(given.keys))
     known = unproven("keys", None, known_keys, ring, given.pin)
     lane, pages = read_ledger(read_lines(given.ledger), known)
     receipts = read_receipts(read(given.receipts), lane, known, given)

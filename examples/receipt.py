@@ -190,13 +190,21 @@ def read(source):
         return file.read()
 
 
+def ring_in(text):
+    """The keys of a JSON Web Key Set (RFC 7517)."""
+    ring = json.loads(text)
+    if not isinstance(ring, dict) or not isinstance(ring.get("keys"), list):
+        raise ValueError("the keys are no JSON Web Key Set, as /.well-known/waystation/keys shows it")
+    return ring["keys"]
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         print(__doc__, file=sys.stderr)
         return 2
     try:
         receipt = one_receipt(json.loads(read(sys.argv[1])))
-        keys = json.loads(read(sys.argv[2]))["keys"]
+        keys = ring_in(read(sys.argv[2]))
         items = [json.loads(line) for line in read(sys.argv[3]).splitlines() if line.strip()]
         items.sort(key=lambda item: item["sequence"])
         said = verify(receipt, keys, items, sys.argv[4] if len(sys.argv) == 5 else keys[0]["kid"])

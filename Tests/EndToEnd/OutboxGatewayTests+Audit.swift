@@ -35,6 +35,55 @@ extension EndToEnd.OutboxGateways {
     #expect(audit.output.contains("numbers 1 to 5"), "\(audit.output)")
   }
 
+  @Test("to print lets go of nothing that waits for a signature")
+  func printsOnly() async throws {
+    // A relay that keeps no ledger: nothing is over.
+    let stand = try OutboxStand(more: ["receipts": ["issuer": "https://relay.example"]])
+    try await stand.relay.start()
+    let url = "http://127.0.0.1:\(stand.relay.port)"
+    let run = try Run(stand, url, ["--evidence"])
+    try run.write(0..<3)
+    try await run.process.errors(hold: "no proof for readings: noLedger")
+    run.process.signal(SIGKILL)
+    try await run.process.ending()
+    let held = try OutboxCopy(of: Run.folder(stand)).held
+    for what in ["receipts", "ledger"] {
+      let printed = try ChildProcess(
+        TestGateway.program,
+        [
+          "--folder", Run.folder(stand), "--relay", url, "--client", OutboxStand.client, "--lane",
+          "readings", "--print", what,
+        ])
+      _ = try await printed.ending()
+    }
+    #expect(held.count == 3)
+    #expect(try OutboxCopy(of: Run.folder(stand)).held == held)
+  }
+
+  @Test("where there is nothing to print it says so, and makes no folder")
+  func nothingToPrint() async throws {
+    let stand = try OutboxStand()
+    try await stand.relay.start()
+    let url = "http://127.0.0.1:\(stand.relay.port)"
+    let run = try Run(stand, url, ["--drain", "60"])
+    try run.write(0..<1)
+    try run.input.close()
+    #expect(try await run.process.ending(seconds: 70) == .exit(0))
+    for (folder, lane) in [(Run.folder(stand), "other"), (Run.folder(stand) + "-none", "readings")]
+    {
+      let printed = try ChildProcess(
+        TestGateway.program,
+        [
+          "--folder", folder, "--relay", url, "--client", OutboxStand.client, "--lane", lane,
+          "--print", "receipts",
+        ])
+      #expect(try await printed.ending() == .exit(1))
+      #expect(
+        printed.output.isEmpty && printed.errors.hasPrefix("there is no"), "\(printed.errors)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: Run.folder(stand) + "-none"))
+  }
+
   @Test("a relay that makes no receipts is told where bodies are to wait for them")
   func noReceipts() async throws {
     let stand = try OutboxStand()

@@ -59,23 +59,48 @@ extension EndToEnd {
       #expect(line["bodyBase64"] == nil)
     }
 
-    @Test("what cannot be written down is refused, so that it comes again")
+    @Test("what cannot be written down is refused, leaves nothing behind, and may come again")
     func full() async throws {
-      let (sink, port) = try await sink(["--record", "/dev/full"])
-      let answer = try await Device("d", port: port).request("POST", "/", body: Array("x".utf8))
-      #expect(answer.status == 503 && answer["Retry-After"] == "1")
+      // The file may have 8 KiB, as on a full disk.
+      let sink = try ChildProcess(
+        "bash",
+        [
+          "-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" sink --listen 127.0.0.1:0 --record \"$1\"",
+          Waystation.path, record,
+        ])
+      defer { sink.signal(SIGTERM) }
+      let port = try #require(
+        try await sink.firstLine().split(separator: ":").last.flatMap { UInt16($0) })
+      let device = Device("d", port: port)
+      #expect(try await device.request("POST", "/1", body: Array("x".utf8)).status == 200)
+      let large = try await device.request("POST", "/2", body: Array(repeating: 1, count: 20_000))
+      #expect(large.status == 503 && large["Retry-After"] == "1")
       try await sink.errors(hold: "not recorded")
+      #expect(try await device.request("POST", "/3", body: Array("x".utf8)).status == 200)
+      #expect(try lines().map { $0["path"] as? String } == ["/1", "/3"])
     }
 
-    @Test("a file whose last line has no end, and a folder, are refused at the start")
+    @Test("a file that was removed takes nothing more")
+    func removed() async throws {
+      let (sink, port) = try await sink(["--record", record])
+      defer { sink.signal(SIGTERM) }
+      try FileManager.default.removeItem(atPath: record)
+      #expect(try await Device("d", port: port).request("POST", "/").status == 503)
+    }
+
+    @Test("a file whose last line has no end, and what is no file, are refused at the start")
     func unusable() async throws {
       try folder.write("requests.ndjson", "{\"method\": \"PO")
       let cut = try ChildProcess(Waystation.path, ["sink", "--record", record])
       #expect(try await cut.ending() == .exit(1))
       #expect(cut.errors.contains("has no end"), "\(cut.errors)")
-      let other = try ChildProcess(Waystation.path, ["sink", "--record", folder.path])
-      #expect(try await other.ending() == .exit(1))
-      #expect(other.errors.contains("cannot be written"), "\(other.errors)")
+      for (path, words) in [
+        (folder.path, "cannot be written"), ("/dev/full", "is no regular file"),
+      ] {
+        let other = try ChildProcess(Waystation.path, ["sink", "--record", path])
+        #expect(try await other.ending() == .exit(1))
+        #expect(other.errors.contains(words), "\(other.errors)")
+      }
     }
 
     @Test("an audit holds a lane against the record as it is")

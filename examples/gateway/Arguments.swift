@@ -133,9 +133,11 @@ struct Arguments {
     var lane = LaneSettings()
     lane.onRefusal = .skip
     lane.custody = custody
-    lane.evidence = keepsEvidence
+    // A lane that is opened without evidence waits for no signature any more: to print lets go of
+    // nothing.
+    lane.evidence = keepsEvidence || prints != nil
     settings.lanes[self.lane] = lane
-    if custody != .accepted || keepsEvidence || signer != nil {
+    if custody != .accepted || lane.evidence || signer != nil {
       settings.verifier = OpenSSLReceiptVerifier()
     }
     settings.signer = signer

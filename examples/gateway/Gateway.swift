@@ -27,6 +27,10 @@ struct Gateway {
   }
 
   @MainActor private static func run(_ arguments: Arguments) async -> Int32 {
+    if arguments.prints != nil, access(arguments.folder + "/outbox.sqlite3", F_OK) != 0 {
+      say("there is no outbox in \(arguments.folder)")
+      return 1
+    }
     let outbox: Outbox
     do throws(OutboxError) {
       outbox = try await Outbox.open(arguments.settings)
@@ -38,9 +42,12 @@ struct Gateway {
     }
     let gateway = Gateway(arguments: arguments, outbox: outbox)
     if let printed = arguments.prints {
-      await gateway.show(printed)
+      let lines = await gateway.lines(printed)
       await outbox.close()
-      return 0
+      if lines.isEmpty {
+        say("there is nothing of the lane \(arguments.lane) for an audit: is that its --lane?")
+      }
+      return write(lines.joined(), to: 1) && !lines.isEmpty ? 0 : 1
     }
     // Begun before the first line, so that no event is missed.
     let events = outbox.events()
@@ -133,15 +140,11 @@ struct Gateway {
     }
   }
 
-  /// Prints what an audit takes of the lane, a line each.
-  private func show(_ printed: Printed) async {
+  /// What an audit takes of the lane.
+  private func lines(_ printed: Printed) async -> [String] {
     switch printed {
-    case .receipts:
-      for receipt in await outbox.receipts(arguments.lane) {
-        Self.write(receipt.json + "\n", to: 1)
-      }
-    case .ledger:
-      for page in await outbox.ledger(arguments.lane) { Self.write(page, to: 1) }
+    case .receipts: await outbox.receipts(arguments.lane).map { $0.json + "\n" }
+    case .ledger: await outbox.ledger(arguments.lane)
     }
   }
 
@@ -166,6 +169,7 @@ struct Gateway {
       case .storeFailing(let words): Self.say("waits for the disk: \(words)")
       case .signerFailing(let failure): Self.say("cannot sign: \(failure.reason)")
       case .receipt(let receipt): Self.say("signed for \(receipt.lane) up to \(receipt.last)")
+      case .custodyBroken(let lane, .headDiffers): Self.say("no proof for \(lane): headDiffers")
       case .custodyBroken(let lane, let fault): Self.say("no proof for \(lane): \(fault)")
       case .relayBehind(let lane, let first, let last):
         Self.say("the relay has lost numbers \(first) to \(last) of \(lane)")
@@ -191,14 +195,17 @@ struct Gateway {
 
   private static func say(_ words: String) { write(words + "\n", to: 2) }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  /// Writes a text; false if nobody takes it.
+  @discardableResult
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
       // Nobody reads it any more; the readings go on.
-      guard count > 0 else { return }
+      guard count > 0 else { return false }
       bytes = bytes.dropFirst(count)
     }
+    return true
   }
 }

@@ -12,14 +12,12 @@ die() {
 }
 
 # What `swift build` is called with for tests. Where they are built once, and nobody is there to debug them,
-# they are built without what debuggers read, and each module as a whole, without what a later build would
-# go on from. That is a fifth of the work.
+# they are built without what debuggers read. Package.swift heeds the variable as well.
 # shellcheck disable=SC2034 # for those who source this
 {
   build_options=()
   [ -z "${WAYSTATION_BUILD_ONCE:-}" ] \
-    || build_options=(-debug-info-format none -Xswiftc -whole-module-optimization \
-      -Xswiftc -num-threads -Xswiftc 2)
+    || build_options=(-debug-info-format none)
 }
 
 # Tells whether a command can be found.

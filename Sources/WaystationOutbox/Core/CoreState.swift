@@ -28,12 +28,15 @@ struct CoreState: Sendable {
   var sender: Sender
   /// Whether the relay has to be asked before anything is numbered.
   var mustRejoin = false
-  /// Whether the relay has to be asked, after a check-in, how all that it has has ended.
+  /// Whether the relay has to be asked, after a check-in, how all has ended that it has of the
+  /// backup from which the device was restored.
   var mustInquire = false
   /// The `since` of the last check-in.
   var since: String?
   /// When the relay has last answered a check-in, by the time since the device's start.
   var checkedInAt: Int64?
+  /// How many check-ins the relay has answered since the outbox was opened.
+  var checkInCount = 0
   /// The time between two check-ins that somebody waits for, in milliseconds.
   var watchPauseMs = CoreLimits.watchPauseMsMin
   /// What the relay can do, as far as it has said so.
@@ -173,8 +176,14 @@ struct Inquiry: Sendable {
   var nextAt: Int64?
   /// The lanes that are still to be asked about in this round, and behind which item.
   var lanes: [(lane: LaneNumber, after: Int64)] = []
-  /// Whether it is the round of a restored device, which asks about all lanes.
+  /// Whether it is the round of a restored device, which asks about each item of the backup.
   var isOfRestored = false
+  /// What it has found to be over: a check-in may still tell of that, with the upstream's answer.
+  var found: [Int64: (kind: EndingKind, number: UInt64?)] = [:]
+  /// How many check-ins there had been when such a round was through; nil before.
+  var checkInsBefore: Int?
+  /// Whether there is something that such a round may have passed by: another one follows.
+  var isBehind = false
 }
 
 /// The core's own limits.

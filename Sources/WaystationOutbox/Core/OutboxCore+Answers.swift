@@ -243,6 +243,7 @@ extension OutboxCore {
       ? CoreLimits.watchPauseMsMin
       : min(CoreLimits.watchPauseMsMax, state.watchPauseMs * 2)
     state.checkedInAt = now.monotonicMs
+    state.checkInCount += 1
     state.asksForEnds = false
     // Nothing is to be had by asking again at once where nothing was told.
     state.hasMoreEndings = answer.hasMore && hasNews
@@ -299,7 +300,7 @@ extension OutboxCore {
     known.sequence = nil
     try file.update(known)
     try handOver(known, relayID: "")
-    state.inquiry.lanes.append((item.lane, item.id - 1))
+    try inquire(afterKnown: item)
   }
 
   /// The relay's own names of what it has taken.

@@ -14,17 +14,20 @@ extension OutboxCore {
 
   /// Asks after one of the oldest items that the relay has, if it is time.
   func nextInquiry(at now: Moment) throws(StoreError) -> OutgoingExchange? {
-    if state.inquiry.lanes.isEmpty, state.inquiry.isOfRestored { try endInquiryOfRestored() }
+    if state.inquiry.lanes.isEmpty, state.inquiry.isOfRestored, try !endRound() {
+      return try sync([], [], at: now)
+    }
     guard settings.isRelay, state.atRelay > 0 else { return nil }
     let nextAt = state.inquiry.nextAt ?? now.monotonicMs + CoreLimits.inquiryMs
     state.inquiry.nextAt = nextAt
     if state.inquiry.lanes.isEmpty {
       let mustAsk = state.mustInquire && state.checkedInAt != nil
       guard mustAsk || now.monotonicMs >= nextAt else { return nil }
-      beginInquiry(ofAll: mustAsk, at: now)
+      beginRound(ofRestored: mustAsk, at: now)
     }
+    let below = state.inquiry.isOfRestored ? state.signing.restoredBelow : .max
     while let (lane, after) = state.inquiry.lanes.first {
-      guard let item = try file.nextHanded(of: lane, after: after) else {
+      guard let item = try file.nextHanded(of: lane, after: after), item.id < below else {
         state.inquiry.lanes.removeFirst()
         continue
       }
@@ -35,20 +38,54 @@ extension OutboxCore {
     return nil
   }
 
-  private func beginInquiry(ofAll asksAll: Bool, at now: Moment) {
+  private func beginRound(ofRestored isOfRestored: Bool, at now: Moment) {
     let lanes = state.lanes.values.filter { $0.items > $0.line }.map(\.number).sorted()
     state.inquiry = Inquiry(
       nextAt: now.monotonicMs + CoreLimits.inquiryMs,
-      lanes: lanes.prefix(asksAll ? lanes.count : CoreLimits.inquiredLanesMax).map { ($0, 0) },
-      isOfRestored: asksAll)
+      lanes: lanes.prefix(isOfRestored ? lanes.count : CoreLimits.inquiredLanesMax)
+        .map { ($0, 0) },
+      isOfRestored: isOfRestored)
+  }
+
+  /// - Returns: false if the relay has to be asked first what has ended: it may tell the same with
+  ///   the upstream's answer.
+  private func endRound() throws(StoreError) -> Bool {
+    let found = state.inquiry.found
+    if !found.isEmpty {
+      let before = state.inquiry.checkInsBefore ?? state.checkInCount
+      state.inquiry.checkInsBefore = before
+      guard state.checkInCount > before else { return false }
+    }
+    for id in found.keys.sorted() {
+      guard let (kind, number) = found[id], let item = try file.item(id), item.isHanded,
+        try !isUnproven(item)
+      else { continue }
+      try endTold(item, kind, number: number)
+    }
+    state.inquiry.found = [:]
+    state.inquiry.isOfRestored = false
+    if !state.inquiry.isBehind { try endInquiryOfRestored() }
+    return true
   }
 
   /// A restored device knows by now how all has ended of which nobody would have told it.
   func endInquiryOfRestored() throws(StoreError) {
-    state.inquiry.isOfRestored = false
     guard state.mustInquire else { return }
     state.mustInquire = false
     try file.set(.mustInquire, 0)
+  }
+
+  /// Asks how an item has ended that the relay has by its key.
+  ///
+  /// Where it is of the backup from which the device was restored, that is not forgotten at a kill.
+  func inquire(afterKnown item: KeptItem) throws(StoreError) {
+    guard item.id < state.signing.restoredBelow else {
+      return state.inquiry.lanes.append((item.lane, item.id - 1))
+    }
+    state.inquiry.isBehind = true
+    guard !state.mustInquire else { return }
+    state.mustInquire = true
+    try file.set(.mustInquire, 1)
   }
 
   private func ask(after item: KeptItem) -> OutgoingExchange {
@@ -60,19 +97,28 @@ extension OutboxCore {
 
   /// Takes what the relay says of an item.
   func takeInquiry(_ response: Response, of id: Int64, at now: Moment) throws(StoreError) {
+    let word = response.status == 200 ? EnvelopeAnswer.state(response.body) : nil
+    guard word != nil || RelayProblem(response) != nil else {
+      // It is asked again.
+      return notReachable(.notTheRelay, at: now)
+    }
     state.sender.answered()
-    if !state.inquiry.lanes.isEmpty { state.inquiry.lanes.removeFirst() }
+    let asked = state.inquiry.lanes.isEmpty ? nil : state.inquiry.lanes.removeFirst()
+    let asksAboutEach = state.inquiry.isOfRestored
+    if asksAboutEach, let asked { state.inquiry.lanes.append((asked.lane, id)) }
     guard let item = try file.item(id), item.isHanded else { return }
     if try isUnproven(item) { return }
     if response.status == 200 {
-      guard let kind = EndingKind(state: EnvelopeAnswer.state(response.body)) else { return }
+      guard let kind = EndingKind(state: word) else { return }
+      let number = EnvelopeAnswer.sequence(response.body)
+      guard !asksAboutEach else { return state.inquiry.found[id] = (kind, number) }
       // It was not told of this end: it may not have been told of the next one either.
       state.inquiry.lanes.append((item.lane, item.id))
-      return try endTold(item, kind, number: EnvelopeAnswer.sequence(response.body))
+      return try endTold(item, kind, number: number)
     }
-    guard let problem = RelayProblem(response), problem.status == 404 else { return }
+    guard RelayProblem(response)?.status == 404 else { return }
     // If it has lost this one, it may have lost the next one as well.
-    state.inquiry.lanes.append((item.lane, item.id))
+    if !asksAboutEach { state.inquiry.lanes.append((item.lane, item.id)) }
     // What has lost its number was known to the relay by its key: it is not posted as a new one.
     let isKnown = item.sequence == nil && settings(of: item.lane).order == .strict
     if !isKnown, try takeBack(item) { return }

@@ -187,7 +187,8 @@ enum MetaName: String, CaseIterable {
   case incarnation
   /// Whether it has to ask the relay before it numbers anything.
   case mustRejoin = "must_rejoin"
-  /// Whether the device was restored, and has not asked yet how all that the relay has has ended.
+  /// Whether the device was restored, and has not asked yet how all has ended that the relay has of
+  /// the backup.
   case mustInquire = "must_inquire"
   /// The number of the first item that is no part of the backup from which the device was restored.
   case restoredBelow = "restored_below"

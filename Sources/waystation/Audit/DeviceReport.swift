@@ -105,8 +105,9 @@ struct DeviceReport {
     case .signedTwice: "the device has signed two things under it"
     case .anotherHistory: "it does not follow on what came before it, by what the device has signed"
     case .missing:
-      "it did not come, or before these files begin, and the device has neither given it up nor"
-        + " begun anew behind it; of one that ended at the relay, --ledger has it"
+      "it did not come. The device has signed something behind it, and has neither given it up nor"
+        + " begun anew since. Where it ended at the relay, --ledger shows that; where these files"
+        + " begin later, say so by --from"
     case .anotherOrder: "it came at the upstream behind number \(fault.behind ?? 0)"
     }
   }

@@ -15,29 +15,38 @@ final class SinkRecord: Sendable {
   /// In Base64, with its fields, it has to be a line that an audit reads: of 64 MiB at the most.
   static let bodyBytesMax = 32 << 20
 
+  private struct File: ~Copyable {
+    let descriptor: FileDescriptor
+    /// Whether a line stands there that is not whole, and could not be taken out.
+    var isCut = false
+  }
+
   private let path: String
-  private let file: Mutex<FileDescriptor>
+  private let file: Mutex<File>
 
   /// Opens a file, to write behind what is there; makes it if there is none.
   ///
-  /// - Throws: ``Failure`` also if its last line has no end: what is written behind it could not be
-  ///   read.
+  /// - Throws: ``Failure`` also if it is no regular file, or if its last line has no end: what is
+  ///   written behind that could not be read.
   init(appendingTo path: String) throws(Failure) {
-    let number = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    let number = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard number >= 0 else {
       let error = SystemError(code: errno, operation: "open", subject: path)
       throw Failure(description: "\(path) cannot be written: \(error.reason)")
     }
-    let file = FileDescriptor(adopting: number)
+    let descriptor = FileDescriptor(adopting: number)
+    var status = stat()
+    guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw Failure(description: "\(path) is no regular file")
+    }
     var last: UInt8 = 0x0A
-    let end = lseek(number, 0, SEEK_END)
-    if end > 0, pread(number, &last, 1, end - 1) == 1, last != 0x0A {
+    if status.st_size > 0, pread(number, &last, 1, status.st_size - 1) == 1, last != 0x0A {
       throw Failure(
         description: "the last line of \(path) has no end, as of a sink that was killed: take the"
           + " line out, or name another file")
     }
     self.path = path
-    self.file = Mutex(file)
+    file = Mutex(File(descriptor: descriptor))
   }
 
   /// A file cannot be used; in words.
@@ -47,19 +56,35 @@ final class SinkRecord: Sendable {
 
   /// Writes a request down.
   ///
-  /// - Throws: ``SystemError``; a part of the line may be in the file then.
+  /// - Throws: ``SystemError``; nothing of the line is in the file then, unless it cannot be taken
+  ///   out: no other one is written behind it.
   func add(_ head: RequestHead, _ body: [UInt8]) throws(SystemError) {
     let line = Self.line(head, body)
-    let code = file.withLock { file -> Int32? in
-      var rest = line[...]
-      while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
-        if count < 0, errno != EINTR { return errno }
-        rest = rest.dropFirst(max(0, count))
-      }
-      return nil
-    }
+    let code = file.withLock { file in Self.append(line, to: &file) }
     if let code { throw SystemError(code: code, operation: "write", subject: path) }
+  }
+
+  /// - Returns: What went wrong; nil if all is there.
+  private static func append(_ line: [UInt8], to file: inout File) -> Int32? {
+    let number = file.descriptor.number
+    var status = stat()
+    guard fstat(number, &status) == 0 else { return errno }
+    // Somebody has removed it, and nobody would read it.
+    guard status.st_nlink > 0 else { return ENOENT }
+    guard !file.isCut else { return EIO }
+    var rest = line[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+      guard count < 0 else {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      if errno == EINTR { continue }
+      let code = errno
+      if ftruncate(number, status.st_size) != 0 { file.isCut = true }
+      return code
+    }
+    return nil
   }
 
   /// The line of a request, with its line end.
