@@ -20,8 +20,15 @@ let program: [LinkerSetting] = [
     ["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux], configuration: .release))
 ]
 
+/// Each module is compiled as a whole where all is built once (scripts/lib/common.sh).
+///
+/// Nothing goes on from it later, and it is a fifth less work.
+let whole =
+  Context.environment["WAYSTATION_BUILD_ONCE"] == nil
+  ? [] : ["-whole-module-optimization", "-num-threads", "2"]
+
 /// Every target is held to the same rules: Swift 6 mode, no warning, explicit existentials.
-let rules: [SwiftSetting] = [
+let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -30,20 +37,8 @@ let rules: [SwiftSetting] = [
   // SwiftPM takes unsafe flags of a package that others name by version, since 6.2, and only of one
   // whose tools version above is 6.2 or later: do not lower it.
   .unsafeFlags(isFuzzed ? [] : released, .when(configuration: .release)),
+  .unsafeFlags(whole, .when(configuration: .debug)),
 ]
-
-/// Each module is compiled as a whole where all is built once (scripts/lib/common.sh).
-///
-/// Nothing goes on from it later, and it is a fifth less work.
-let whole: [SwiftSetting] =
-  Context.environment["WAYSTATION_BUILD_ONCE"] == nil
-  ? []
-  : [
-    .unsafeFlags(
-      ["-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug))
-  ]
-
-let strict = rules + whole
 
 /// What scripts/fuzz builds otherwise: all that reads what strangers have sent.
 let fuzzed: Set = ["JSON", "RelayCore", "Compression", "HTTPServer", "RelayServer"]
@@ -216,9 +211,7 @@ let package = Package(
         "WaystationOutbox",
         "WaystationOutboxCurl", "WaystationOutboxFoundation", "outbox-gateway",
       ],
-      // The largest module comes last: as a whole it would keep one processor, and leave the others
-      // with nothing to do.
-      swiftSettings: rules),
+      swiftSettings: strict),
   ]
 )
 

@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
   /// What `waystation sink --record` writes down.
-  @Suite("The sink's record", .serialized)
+  @Suite("The sink's record", .serialized, .ofNoStore)
   struct SinkRecords {
     private let folder: TemporaryFolder
     private var record: String { folder.path + "/requests.ndjson" }
