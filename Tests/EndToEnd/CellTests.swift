@@ -5,7 +5,7 @@ extension EndToEnd {
   /// Devices divided among several stores, by nginx with the configuration in `deploy/cells`.
   @Suite(
     "Cells", .serialized, .ofNoStore,
-    .enabled(if: Balancer.isThere, "nginx is not installed"))
+    .enabled(if: TestNginx.isThere, "nginx is not installed"))
   struct Cells {
     private static let names = ["cell-1", "cell-2"]
     private let upstream: TestUpstream
@@ -125,36 +125,19 @@ extension EndToEnd {
 
 /// nginx with the configuration that is shipped.
 private final class Balancer: Sendable {
-  static var isThere: Bool { ChildProcess.program("nginx") != nil }
-
-  private let folder: TemporaryFolder
-  private let process: ChildProcess
-  let port: UInt16
+  private let nginx: TestNginx
+  var port: UInt16 { nginx.port }
 
   init(to relays: [UInt16]) async throws {
-    let folder = try TemporaryFolder()
-    let port = try ReservedPort.kept()
-    (self.folder, self.port) = (folder, port)
-    var cells = try String(
-      contentsOfFile: ShellDocument.repository + "/deploy/cells/balancer.conf.template",
-      encoding: .utf8)
-    cells = cells.replacingOccurrences(of: "${BALANCER_LISTEN}", with: "127.0.0.1:\(port)")
-    for (number, relay) in relays.enumerated() {
-      cells = cells.replacingOccurrences(of: "${CELL_\(number + 1)}", with: "127.0.0.1:\(relay)")
-    }
-    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
-    let file = try folder.write(
-      "nginx.conf",
-      """
-      daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
-      events {}
-      http { \(paths) access_log off;
-      \(cells)
+    nginx = try await TestNginx { _, port in
+      var cells = try String(
+        contentsOfFile: ShellDocument.repository + "/deploy/cells/balancer.conf.template",
+        encoding: .utf8)
+      cells = cells.replacingOccurrences(of: "${BALANCER_LISTEN}", with: "127.0.0.1:\(port)")
+      for (number, relay) in relays.enumerated() {
+        cells = cells.replacingOccurrences(of: "${CELL_\(number + 1)}", with: "127.0.0.1:\(relay)")
       }
-      """)
-    process = try ChildProcess(
-      try #require(ChildProcess.program("nginx")), ["-e", "stderr", "-c", file])
-    try await process.errors(hold: "event method")
+      return "access_log off;\n" + cells
+    }
   }
 }

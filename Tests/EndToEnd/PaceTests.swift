@@ -6,7 +6,7 @@ extension EndToEnd {
   struct Pace {
     @Test(
       "an upstream that limits its rate takes everything, and refuses few after the first ones",
-      .enabled(if: LimitedServer.isThere, "nginx is not installed"))
+      .enabled(if: TestNginx.isThere, "nginx is not installed"))
     func limited() async throws {
       let server = try await LimitedServer(perSecond: 40, burst: 40)
       let relay = try Relay(upstreams: ["default": ["url": server.url, "maxConcurrent": 16]])
@@ -25,7 +25,7 @@ extension EndToEnd {
 
     @Test(
       "an upstream whose rate is configured refuses nothing",
-      .enabled(if: LimitedServer.isThere, "nginx is not installed"))
+      .enabled(if: TestNginx.isThere, "nginx is not installed"))
     func configured() async throws {
       let server = try await LimitedServer(perSecond: 40, burst: 5)
       let relay = try Relay(upstreams: [
@@ -151,29 +151,13 @@ extension EndToEnd {
 
 /// nginx that takes so many requests a second, answers others with 429, and says when to come back.
 private final class LimitedServer: Sendable {
-  static var isThere: Bool {
-    ["/usr/sbin/nginx", "/usr/bin/nginx"].contains(where: FileManager.default.fileExists)
-  }
-
-  private let folder: TemporaryFolder
-  private let process: ChildProcess
-  let url: String
+  private let nginx: TestNginx
+  var url: String { "http://127.0.0.1:\(nginx.port)" }
 
   init(perSecond: Int, burst: Int) async throws {
-    let folder = try TemporaryFolder()
-    self.folder = folder
-    let port = try ReservedPort.kept()
-    url = "http://127.0.0.1:\(port)"
-    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-      .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
-    let file = try folder.write(
-      "nginx.conf",
+    nginx = try await TestNginx { folder, port in
       """
-      daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
-      events {}
-      http {
-        \(paths)
-        log_format status "$status"; access_log \(folder.path)/access status;
+        log_format status "$status"; access_log \(folder)/access status;
         limit_req_zone $scheme zone=all:1m rate=\(perSecond)r/s;
         limit_req_status 429;
         server {
@@ -187,25 +171,18 @@ private final class LimitedServer: Sendable {
           location @taken { return 202; }
           location @later { add_header Retry-After 1 always; return 429; }
         }
-      }
-      """)
-    process = try ChildProcess(
-      "nginx", ["-e", "stderr", "-c", file],
-      environment: ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
-    try await process.errors(hold: "event method")
+      """
+    }
   }
 
   /// What it answered, once that is as expected.
   func statuses(once isExpected: ([Int]) -> Bool) async throws -> [Int] {
     try await eventually("what nginx answered", seconds: 60) {
-      let log = try String(contentsOfFile: folder.path + "/access", encoding: .utf8)
+      let log = try String(contentsOfFile: nginx.folder.path + "/access", encoding: .utf8)
       let statuses = log.split(separator: "\n").compactMap { Int($0) }
       return isExpected(statuses) ? statuses : nil
     }
   }
 
-  func stop() async throws {
-    process.signal(15)
-    try await process.ending()
-  }
+  func stop() async throws { try await nginx.stop() }
 }
