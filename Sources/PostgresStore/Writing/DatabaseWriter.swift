@@ -37,6 +37,8 @@ final class DatabaseWriter {
   /// Changes that the database has refused, and when they are tried again.
   private var refused: [Transition] = []
   private var retriesAt: MonotonicTime?
+  /// When it looks whether trouble is over, if nothing is written until then; nil without trouble.
+  private var looksAt: MonotonicTime?
   /// Whether the database could not be reached since the last transaction.
   private var isLost = false
   /// Whether another relay has taken the store.
@@ -65,6 +67,7 @@ final class DatabaseWriter {
       change(work.transitions)
       answer(work.requests)
       flow()
+      lookIfDue()
     }
     drop()
   }
@@ -72,7 +75,7 @@ final class DatabaseWriter {
   private func next() -> (transitions: [Transition], requests: [DatabaseRequest])? {
     while true {
       // What flows on needs no word from anybody, and after an error it waits as all else does.
-      let due = retriesAt ?? (flowing.isEmpty ? nil : MonotonicClock.now())
+      let due = retriesAt ?? (flowing.isEmpty ? looksAt : MonotonicClock.now())
       let work = shared.inbox.wait(until: due) { inbox -> DatabaseInbox? in
         guard !inbox.isEmpty || inbox.isClosing else { return nil }
         let work = inbox
@@ -194,6 +197,18 @@ final class DatabaseWriter {
     }
   }
 
+  /// Looks whether trouble is over though nobody writes: whoever asks `/readyz` may send no posts
+  /// until it is.
+  private func lookIfDue() {
+    guard let looksAt, MonotonicClock.now() >= looksAt, !isTaken else { return }
+    do throws(StoreError) {
+      defer { shared.gate.end() }
+      try write([], shards: [])
+    } catch {
+      note(trouble: error)
+    }
+  }
+
   // MARK: - The database
 
   /// Reads facts for a transaction.
@@ -233,7 +248,7 @@ final class DatabaseWriter {
       throw error
     }
     (setApart, counts) = (through, counted)
-    isLost = false
+    (isLost, looksAt) = (false, nil)
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
@@ -294,6 +309,7 @@ final class DatabaseWriter {
 
   private func note(trouble error: StoreError) {
     shared.figures.withLock { $0.trouble = error.description }
+    looksAt = MonotonicClock.now().adding(milliseconds: limits.lookMs)
   }
 
   private func noteIfTaken(_ error: StoreError) {
