@@ -34,6 +34,44 @@ struct TroubleTests {
     await store.close()
   }
 
+  @Test("who writes once the database is away is told, and need not wait until it is back")
+  func away() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let store = try bench.open(port: proxy.port, observer)
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    proxy.stop()
+    for number in 2...4 {
+      let error = await #expect(throws: StoreError.self) {
+        try await store.append([StoreBench.draft(number)], isAtomic: false)
+      }
+      #expect(error?.kind != .outcomeUnknown)
+    }
+    await store.close()
+    #expect(try bench.storedKeys() == ["key-1"])
+  }
+
+  @Test("a table that somebody has locked is trouble until it is let go, and no longer")
+  func locked() async throws {
+    let bench = try StoreBench()
+    let store = try bench.open(observer)
+    var connection = try bench.database.connect()
+    _ = try connection.run([PostgresCommand("SET idle_in_transaction_session_timeout = 0")])
+    _ = try connection.run([
+      PostgresCommand("BEGIN"), PostgresCommand("LOCK TABLE envelope IN ACCESS EXCLUSIVE MODE"),
+    ])
+    await #expect(throws: StoreError.self) {
+      try await store.append([StoreBench.draft(1)], isAtomic: false)
+    }
+    for _ in 1...5 {
+      await observer.nextBeat()
+      #expect(store.statistics().trouble?.contains("lock timeout") == true)
+    }
+    _ = try connection.run([PostgresCommand("COMMIT")])
+    await waitForEnd(of: store)
+    await store.close()
+  }
+
   @Test("what the database refused is trouble until it takes something, and no longer")
   func refused() async throws {
     let bench = try StoreBench()

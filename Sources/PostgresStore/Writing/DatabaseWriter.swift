@@ -203,7 +203,7 @@ final class DatabaseWriter {
     guard let looksAt, MonotonicClock.now() >= looksAt, !isTaken else { return }
     do throws(StoreError) {
       defer { shared.gate.end() }
-      try write([], shards: [])
+      try write([.reachTables], shards: [])
     } catch {
       note(trouble: error)
     }
@@ -212,9 +212,16 @@ final class DatabaseWriter {
   // MARK: - The database
 
   /// Reads facts for a transaction.
+  ///
+  /// A lost connection is made anew once. If that does not succeed either, nobody waits: nothing has
+  /// been written, so whoever asks can be told.
   func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
+    var mayConnect = true
     do throws(StoreError) {
-      return try seat.read(commands, whileLost: isToGoOn)
+      return try seat.read(commands) { error, _ in
+        defer { mayConnect = false }
+        return isToGoOn(error, pausingMs: 0) && mayConnect
+      }
     } catch {
       noteIfTaken(error)
       throw error
@@ -328,5 +335,22 @@ final class DatabaseWriter {
     if !commit.isEmpty { observer.committed(commit) { positions = $0 } }
     return positions
   }
+}
+
+extension PostgresCommand {
+  /// Changes nothing, and takes the locks of a post and of its outcome: it fails as they would where
+  /// somebody has locked a table, or taken the right to write it.
+  ///
+  /// `LOCK TABLE` takes a transaction that was begun by `BEGIN`
+  /// (<https://www.postgresql.org/docs/15/sql-lock.html>).
+  fileprivate static let reachTables = PostgresCommand(
+    """
+    WITH a AS (DELETE FROM client WHERE false), b AS (DELETE FROM lane WHERE false),
+      c AS (DELETE FROM name_index WHERE false), d AS (DELETE FROM key_index WHERE false),
+      e AS (DELETE FROM sequence_index WHERE false), f AS (DELETE FROM envelope WHERE false),
+      g AS (DELETE FROM line WHERE false), h AS (DELETE FROM attempt WHERE false),
+      i AS (DELETE FROM ended WHERE false), j AS (DELETE FROM event_log WHERE false)
+    UPDATE given SET serial = serial WHERE false
+    """)
 }
 #endif
