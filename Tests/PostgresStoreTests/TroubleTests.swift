@@ -51,6 +51,54 @@ struct TroubleTests {
     #expect(try bench.storedKeys() == ["key-1"])
   }
 
+  @Test("who asks a database that stands still waits once, however many have asked before")
+  func standsStill() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let store = try bench.open(port: proxy.port, observer)
+    _ = try await store.pauses()
+    proxy.fallSilent()
+    // Each by itself would take its connection eight seconds, and the time limit is a minute.
+    await withTaskGroup { group in
+      for _ in 1...60 {
+        group.addTask {
+          await #expect(throws: StoreError.self) { _ = try await store.pauses() }
+        }
+      }
+    }
+    proxy.mend()
+    // The last attempts to connect may end a moment later.
+    while (try? await store.pauses()) == nil { await observer.nextBeat() }
+    await store.close()
+  }
+
+  @Test("where looks succeed and posts do not, trouble stays longer and longer")
+  func refusedAgain() async throws {
+    let bench = try StoreBench()
+    let store = try bench.open(observer)
+    var connection = try bench.database.connect()
+    _ = try connection.run([
+      PostgresCommand("ALTER TABLE envelope ADD CONSTRAINT broken CHECK (false) NOT VALID")
+    ])
+    for _ in 1...4 {
+      await #expect(throws: StoreError.self) {
+        try await store.append([StoreBench.draft(1)], isAtomic: false)
+      }
+      await waitForEnd(of: store)
+    }
+    await #expect(throws: StoreError.self) {
+      try await store.append([StoreBench.draft(1)], isAtomic: false)
+    }
+    for _ in 1...10 {
+      await observer.nextBeat()
+      #expect(store.statistics().trouble != nil)
+    }
+    _ = try connection.run([PostgresCommand("ALTER TABLE envelope DROP CONSTRAINT broken")])
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    #expect(store.statistics().trouble == nil)
+    await store.close()
+  }
+
   @Test("a table that somebody has locked is trouble until it is let go, and no longer")
   func locked() async throws {
     let bench = try StoreBench()

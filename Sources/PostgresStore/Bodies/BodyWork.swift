@@ -5,7 +5,7 @@ import EventLoop
 /// deleting what is left over.
 final class BodyWork: Sendable {
   /// Work for the thread.
-  let jobs = WorkQueue<DatabaseReader.Job>()
+  let jobs = DatabaseJobs()
   private let isSweeping = Monitor(false)
 
   /// Deletes bodies that no envelope refers to any more, in steps; others have their turns between.
@@ -17,7 +17,7 @@ final class BodyWork: Sendable {
       return !isSweeping
     }
     guard isFirst else { return }
-    _ = jobs.push { [self] reader in
+    _ = jobs.queue.push { [self] reader in
       isSweeping.update { $0 = false }
       if (try? reader.sweepBodies()) == true { sweep() }
     }

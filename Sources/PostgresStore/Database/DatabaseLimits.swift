@@ -35,8 +35,12 @@ struct DatabaseLimits: Sendable {
   var namesAhead: Int64 = 1000
   /// The pause before changes that the database has refused are written again, in milliseconds.
   var retryMs: Int64 = 1000
-  /// The time between two looks whether trouble is over while nobody writes, in milliseconds.
-  var lookMs: Int64 = 1000
+  /// How long the database may be away before nobody waits for it who has written nothing yet, in
+  /// milliseconds.
+  var lossBorneMs: Int64 = 2000
+  /// The time between two looks whether trouble is over while nobody writes, in milliseconds: the
+  /// upper one where the database refuses posts again and again, though each look succeeds.
+  var lookMs: ClosedRange<Int64> = 1000...16_000
   /// The most acts that are deleted when one is added.
   var auditEntriesForgottenMax: Int64 = 100
   /// The excess at which the event log is cut down: one part in so many.

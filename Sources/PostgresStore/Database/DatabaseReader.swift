@@ -11,6 +11,9 @@ final class DatabaseReader {
   let limits: DatabaseLimits
   private let isGivenUp: () -> Bool
   private var connection: ServerConnection?
+  /// Why the database could not be asked, the last time that it could not; whoever wants to know
+  /// that of a piece of work forgets it before.
+  var outage: StoreError?
   /// The place of the host that the last connection was to.
   private(set) var host = 0
   /// The version of the seat that stood at the connection's server.
@@ -50,13 +53,19 @@ final class DatabaseReader {
     do throws(PostgresError) {
       return try runOnce(commands)
     } catch {
-      guard wasConnected, error.kind == .lost else { throw StoreError(error) }
+      guard wasConnected, error.kind == .lost else { throw noted(error) }
     }
     do throws(PostgresError) {
       return try runOnce(commands)
     } catch {
-      throw StoreError(error)
+      throw noted(error)
     }
+  }
+
+  private func noted(_ error: PostgresError) -> StoreError {
+    let told = StoreError(error)
+    if error.kind != .rejected, error.kind != .invalid { outage = told }
+    return told
   }
 
   private func runOnce(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {

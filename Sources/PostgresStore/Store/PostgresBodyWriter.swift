@@ -45,7 +45,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   }
 
   func discard() {
-    _ = bodies.jobs.push { self.remove($0) }
+    _ = bodies.jobs.queue.push { self.remove($0) }
   }
 
   // MARK: - On the thread of bodies

@@ -123,8 +123,7 @@ extension PostgresStore {
     _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = reads.push { [gate = shared.gate] reader in
-        let result = Result { () throws(StoreError) -> Value in try body(reader) }
+      reads.ask("read", body) { [gate = shared.gate] result in
         if case .success = result, !isOfTold {
           gate.whenTold { isTold in
             continuation.resume(returning: isTold ? result : .failure(.notTold))
@@ -133,7 +132,6 @@ extension PostgresStore {
           continuation.resume(returning: result)
         }
       }
-      if !isQueued { continuation.resume(returning: .failure(.closed(operation: "read"))) }
     }
     return try result.get()
   }

@@ -32,7 +32,7 @@ package final class PostgresStore: SharedStore {
   }
 
   let shared: DatabaseShared
-  let reads = WorkQueue<DatabaseReader.Job>()
+  let reads = DatabaseJobs()
   /// The number of this use of the store.
   let process: Int64
   let lease: Lease
@@ -136,13 +136,13 @@ package final class PostgresStore: SharedStore {
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
     let (lease, succession) = (lease, succession)
-    let watch = DurabilityWatch(durability, shared, reads)
+    let watch = DurabilityWatch(durability, shared, reads.queue)
     var readers: [Thread] = []
-    func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
+    func spawnReader(_ name: String, of jobs: DatabaseJobs) throws(StoreError) {
       readers.append(
         try Self.spawn(name) {
           let reader = DatabaseReader(at: servers, shared.limits) { shared.hasGivenUp }
-          while let job = jobs.next() { job(reader) }
+          while let job = jobs.queue.next() { job(reader) }
         })
     }
     for index in 0..<shared.limits.readerCount {
@@ -163,8 +163,8 @@ package final class PostgresStore: SharedStore {
       beating.join()
       // Nothing is attempted any more: the next one need not wait until this one is dead.
       seat.leave()
-      reads.close()
-      bodies.jobs.close()
+      reads.queue.close()
+      bodies.jobs.queue.close()
       for reader in joined { reader.join() }
       let waiters = closing.update { closing in
         closing.isDone = true

@@ -108,11 +108,7 @@ extension BodyWork {
     _ operation: String, _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = jobs.push { reader in
-        let result = Result { () throws(StoreError) -> Value in try body(reader) }
-        continuation.resume(returning: result)
-      }
-      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
+      jobs.ask(operation, body) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }

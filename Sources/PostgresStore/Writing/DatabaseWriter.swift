@@ -39,8 +39,12 @@ final class DatabaseWriter {
   private var retriesAt: MonotonicTime?
   /// When it looks whether trouble is over, if nothing is written until then; nil without trouble.
   private var looksAt: MonotonicTime?
-  /// Whether the database could not be reached since the last transaction.
-  private var isLost = false
+  /// The time until then, in milliseconds: longer and longer where looks succeed, and posts do not.
+  private var lookPauseMs: Int64
+  /// Since when the database could not be reached; nil if it could, the last time.
+  private var lostSince: MonotonicTime?
+  /// Whether the last trouble was what the database has refused.
+  private var isRefused = false
   /// Whether another relay has taken the store.
   private var isTaken = false
 
@@ -54,6 +58,7 @@ final class DatabaseWriter {
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     receiptOrigin = start.receiptOrigin
     remembersKeys = start.remembersKeys
+    lookPauseMs = shared.limits.lookMs.lowerBound
     self.shared = shared
     self.observer = observer
     seat.isGivenUp = { shared.hasGivenUp }
@@ -201,9 +206,12 @@ final class DatabaseWriter {
   /// until it is.
   private func lookIfDue() {
     guard let looksAt, MonotonicClock.now() >= looksAt, !isTaken else { return }
+    let pauseMs = lookPauseMs
     do throws(StoreError) {
       defer { shared.gate.end() }
       try write([.reachTables], shards: [])
+      // A look does not show all that a post needs, such as room on the disk.
+      if isRefused { lookPauseMs = min(2 * pauseMs, limits.lookMs.upperBound) }
     } catch {
       note(trouble: error)
     }
@@ -213,14 +221,15 @@ final class DatabaseWriter {
 
   /// Reads facts for a transaction.
   ///
-  /// A lost connection is made anew once. If that does not succeed either, nobody waits: nothing has
-  /// been written, so whoever asks can be told.
+  /// A lost connection is made anew. If that does not succeed for some time, nobody waits: nothing
+  /// has been written, so whoever asks can be told.
   func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
-    var mayConnect = true
+    var isFirst = true
     do throws(StoreError) {
-      return try seat.read(commands) { error, _ in
-        defer { mayConnect = false }
-        return isToGoOn(error, pausingMs: 0) && mayConnect
+      return try seat.read(commands) { error, pauseMs in
+        defer { isFirst = false }
+        let isWorthIt = isFirst || isLost(forLessThan: limits.lossBorneMs)
+        return isToGoOn(error, pausingMs: isWorthIt ? pauseMs : 0) && isWorthIt
       }
     } catch {
       noteIfTaken(error)
@@ -255,7 +264,7 @@ final class DatabaseWriter {
       throw error
     }
     (setApart, counts) = (through, counted)
-    (isLost, looksAt) = (false, nil)
+    (lostSince, looksAt, lookPauseMs) = (nil, nil, limits.lookMs.lowerBound)
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
@@ -299,9 +308,14 @@ final class DatabaseWriter {
     note(trouble: error)
     failRequests(error)
     // Nor for what was read meanwhile, unless it is only a connection that was lost.
-    if isLost { shared.gate.giveUp() }
-    isLost = true
+    if lostSince != nil { shared.gate.giveUp() }
+    lostSince = lostSince ?? MonotonicClock.now()
     return shared.pause(milliseconds: pausingMs) && !isClosing
+  }
+
+  private func isLost(forLessThan milliseconds: Int64) -> Bool {
+    guard let lostSince else { return true }
+    return MonotonicClock.now() < lostSince.adding(milliseconds: milliseconds)
   }
 
   private var isClosing: Bool { shared.inbox.access { $0.isClosing } }
@@ -316,7 +330,8 @@ final class DatabaseWriter {
 
   private func note(trouble error: StoreError) {
     shared.figures.withLock { $0.trouble = error.description }
-    looksAt = MonotonicClock.now().adding(milliseconds: limits.lookMs)
+    looksAt = MonotonicClock.now().adding(milliseconds: lookPauseMs)
+    isRefused = error.kind != .inputOutput
   }
 
   private func noteIfTaken(_ error: StoreError) {
@@ -338,8 +353,8 @@ final class DatabaseWriter {
 }
 
 extension PostgresCommand {
-  /// Changes nothing, and takes the locks of a post and of its outcome: it fails as they would where
-  /// somebody has locked a table, or taken the right to write it.
+  /// Changes nothing, and takes the locks of a post and of its outcome: it fails as they would
+  /// where somebody has locked a table, or taken the right to write it.
   ///
   /// `LOCK TABLE` takes a transaction that was begun by `BEGIN`
   /// (<https://www.postgresql.org/docs/15/sql-lock.html>).
