@@ -1,4 +1,5 @@
 #if PostgreSQL
+import Glibc
 import Postgres
 import PostgresTesting
 import Testing
@@ -35,6 +36,33 @@ extension EndToEnd {
       _ = try connection.run([PostgresCommand("COMMIT")])
       try await relay.log(holds: "what was left of the start is done")
       #expect(try await begin().status == 429)
+    }
+
+    @Test("a table that is locked for a while, when the store is taken, does not end the start")
+    func upstreams() async throws {
+      let database = try TestDatabase.fresh()
+      let upstream = try TestUpstream()
+      let relay = try Relay(
+        upstreams: ["default": Relay.quick(upstream)],
+        environment: ["WAYSTATION_POSTGRES_URL": database.url])
+      try await relay.start()
+      relay.signal(SIGTERM)
+      #expect(try await relay.ending() == .exit(0))
+      var connection = try database.connect()
+      _ = try connection.run([
+        PostgresCommand("SET idle_in_transaction_session_timeout = 0"), PostgresCommand("BEGIN"),
+        PostgresCommand("LOCK TABLE upstream IN EXCLUSIVE MODE"),
+      ])
+      try relay.begin()
+      try await relay.log(holds: "the start waits until it passes")
+      relay.signal(SIGTERM)
+      #expect(try await relay.ending(seconds: 10) == .exit(0), "nobody waits for the lock then")
+      try relay.begin()
+      try await relay.log(holds: "the start waits until it passes")
+      _ = try connection.run([PostgresCommand("COMMIT")])
+      try await relay.listens()
+      try await relay.device().post(["path": "/"]).require(202)
+      try await upstream.received(count: 1)
     }
   }
 }

@@ -123,7 +123,10 @@ extension PostgresStore {
     _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      reads.ask("read", body) { [gate = shared.gate] result in
+      let asking = { @Sendable [shared] (reader: DatabaseReader) throws(StoreError) -> Value in
+        try shared.asking { () throws(StoreError) -> Value in try body(reader) }
+      }
+      reads.ask("read", asking) { [gate = shared.gate] result in
         if case .success = result, !isOfTold {
           gate.whenTold { isTold in
             continuation.resume(returning: isTold ? result : .failure(.notTold))

@@ -67,7 +67,9 @@ extension PostgresStore {
     upstreams names: [String]
   ) async throws(StoreError) -> [String: UpstreamNumber] {
     try await write { writer throws(StoreError) in
-      try writer.register(upstreams: names, pauses: true)
+      try writer.shared.asking { () throws(StoreError) in
+        try writer.register(upstreams: names, pauses: true)
+      }
     }
   }
 

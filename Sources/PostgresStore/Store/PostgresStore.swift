@@ -208,6 +208,11 @@ package final class PostgresStore: SharedStore {
   }
 
   /// See ``SharedStore``.
+  package func bearTrouble(_ tell: (@Sendable (StoreError) -> Void)?) {
+    shared.patience.bear(for: shared.limits.lease.refusalMs, tell)
+  }
+
+  /// See ``SharedStore``.
   package func announceHandover() -> Int64 {
     lease.announceEnd()
     return lease.limits.lease.noticeMs

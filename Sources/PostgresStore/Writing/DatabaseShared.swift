@@ -11,6 +11,7 @@ final class DatabaseShared: Sendable {
   let gate = CommitGate()
   let limits = DatabaseLimits()
   let inbox = Monitor(DatabaseInbox())
+  let patience = StartPatience()
   /// Whether a database that cannot be reached is waited for no longer.
   private let givingUp = Monitor(false)
   let figures: Mutex<StoreFigures>
@@ -38,6 +39,12 @@ final class DatabaseShared: Sendable {
   func pause(milliseconds: UInt32) -> Bool {
     let deadline = MonotonicClock.now().adding(milliseconds: Int64(milliseconds))
     return givingUp.wait(until: deadline) { $0 ? true : nil } == nil
+  }
+
+  /// Asks the database; while the relay starts, again and again where it meets trouble that may
+  /// pass.
+  func asking<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    try patience.perform(body) { pause(milliseconds: limits.reconnectMs.upperBound / 2) }
   }
 
   /// The most names that may be known.

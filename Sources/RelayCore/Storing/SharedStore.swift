@@ -2,6 +2,14 @@
 ///
 /// The rest of the relay goes by ``EnvelopeStore``, and asks this one where there is one.
 package protocol SharedStore: EnvelopeStore {
+  /// Has what is asked from now on wait out trouble that may pass, for
+  /// ``LeaseLimits/refusalMs``: for a start, which each error would end.
+  ///
+  /// It ends at once by ``EnvelopeStore/giveUpWaiting()``.
+  ///
+  /// - Parameter tell: Is told of the trouble, each time; nil ends that again.
+  func bearTrouble(_ tell: (@Sendable (StoreError) -> Void)?)
+
   /// Tells the spares that this relay is about to give the store up, so that one of them takes it
   /// as soon as it is closed.
   ///

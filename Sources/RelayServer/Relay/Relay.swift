@@ -56,6 +56,25 @@ package final class Relay: Sendable {
     let opened = try await OpenedStore.open(
       configuration, log, reachedAt: front.relaysAddress, waiting: waiting)
     let store = opened.store
+    do {
+      return try await withTaskCancellationHandler {
+        try await assemble(configuration, opened, front, loop: loop, log: log)
+      } onCancel: {
+        _ = store.giveUpWaiting()
+      }
+    } catch {
+      await store.close()
+      // It is said of the start, and not of one key.
+      let reason = (error as? ConfigurationProblem)?.reason ?? "\(error)"
+      throw RelayStartError(description: reason)
+    }
+  }
+
+  private static func assemble(
+    _ configuration: Configuration, _ opened: OpenedStore, _ front: RelayFront, loop: EventLoop,
+    log: Log
+  ) async throws -> Relay {
+    let store = opened.store
     let files = opened.embedded?.files()
     if let files { tell(of: files, log) }
     let dispatcher = Dispatcher(
@@ -65,38 +84,37 @@ package final class Relay: Sendable {
     let latestTime = store.statistics().latestTime
     let clockWatch = ClockWatch(configuration, dispatcher: dispatcher, latestTime: latestTime)
     store.start(observer: dispatcher)
-    do {
-      let access = Access(
-        AccessConfiguration(), certificatesName: configuration.certificatesName,
-        tokens: try await Access.tokens(in: store),
-        mayLackTokens: files?.mayLackTokens ?? false)
-      let forwarder = try Forwarder(
-        targets: [], bodies: opened.bodyReading(on: loop),
-        mayWrite: { store.mayAttempt }
-      ) { [weak dispatcher] batch in dispatcher?.attemptsEnded(batch)
-      }
-      let parts = RelayParts(
-        listeners: configuration.listen, store: store, embedded: opened.embedded,
-        pseudonym: Via.pseudonym(of: try await store.eventLogSpan().origin),
-        dispatcher: dispatcher, access: access, front: front.server,
-        passed: front.passing?.figures)
-      let relay = Relay(
-        parts, configuration: configuration, opened: opened, front: front, forwarder: forwarder,
-        clockWatch: clockWatch)
-      let prepared = try await relay.prepare(
-        configuration, try configuration.connectionFiles(), after: nil)
-      relay.takeUp(configuration, prepared)
-      forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
-      try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)
-      await relay.noteInterrupted()
-      await relay.takeUpUploads()
-      return relay
-    } catch {
-      await store.close()
-      // It is said of the start, and not of one key.
-      let reason = (error as? ConfigurationProblem)?.reason ?? "\(error)"
-      throw RelayStartError(description: reason)
+    opened.shared?.bearTrouble { error in
+      log.warning(
+        "the store is in trouble: the start waits until it passes, for a minute at the most",
+        ("error", .text(error.description)))
     }
+    let access = Access(
+      AccessConfiguration(), certificatesName: configuration.certificatesName,
+      tokens: try await Access.tokens(in: store),
+      mayLackTokens: files?.mayLackTokens ?? false)
+    let forwarder = try Forwarder(
+      targets: [], bodies: opened.bodyReading(on: loop),
+      mayWrite: { store.mayAttempt }
+    ) { [weak dispatcher] batch in dispatcher?.attemptsEnded(batch)
+    }
+    let parts = RelayParts(
+      listeners: configuration.listen, store: store, embedded: opened.embedded,
+      pseudonym: Via.pseudonym(of: try await store.eventLogSpan().origin),
+      dispatcher: dispatcher, access: access, front: front.server,
+      passed: front.passing?.figures)
+    let relay = Relay(
+      parts, configuration: configuration, opened: opened, front: front, forwarder: forwarder,
+      clockWatch: clockWatch)
+    let prepared = try await relay.prepare(
+      configuration, try configuration.connectionFiles(), after: nil)
+    relay.takeUp(configuration, prepared)
+    forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
+    try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)
+    opened.shared?.bearTrouble(nil)
+    await relay.noteInterrupted()
+    await relay.takeUpUploads()
+    return relay
   }
 
   private func takeUpLine(
