@@ -44,7 +44,9 @@ extension EndToEnd {
       try await eventually("the upstream to be given up") {
         let status = try await device.get("/status").json()
         let upstreams = status["upstreams"] as? [[String: Any]]
-        return upstreams?.first?["reachable"] as? Bool == false ? true : nil
+        let first = upstreams?.first
+        // Attempts that were begun before would reach it, too, if it came back just now.
+        return first?["reachable"] as? Bool == false && first?["inFlight"] as? Int == 0 ? true : nil
       }
       let arrivals = Monitor<[Double]>([])
       upstream.behave { _ in

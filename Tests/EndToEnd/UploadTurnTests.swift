@@ -56,7 +56,7 @@ extension EndToEnd {
         upstreams: ["default": Relay.quick(upstream)], more: ["retention": ["uploadSeconds": 0]])
       // A round of retention begins with each reload.
       relay.signal(SIGHUP)
-      try await eventually("a round of retention") {
+      try await eventually("a round of retention", seconds: 90) {
         try await sender.state(idle).status == 404 ? true : nil
       }
       try await finish(connection, photo)

@@ -205,7 +205,7 @@ final class DatabaseWriter {
   /// Looks whether trouble is over though nobody writes: whoever asks `/readyz` may send no posts
   /// until it is.
   private func lookIfDue() {
-    guard let looksAt, MonotonicClock.now() >= looksAt, !isTaken else { return }
+    guard let looksAt, MonotonicClock.now() >= looksAt else { return }
     let pauseMs = lookPauseMs
     do throws(StoreError) {
       defer { shared.gate.end() }
@@ -330,7 +330,8 @@ final class DatabaseWriter {
 
   private func note(trouble error: StoreError) {
     shared.figures.withLock { $0.trouble = error.description }
-    looksAt = MonotonicClock.now().adding(milliseconds: lookPauseMs)
+    // A store that is another relay's is looked for no more.
+    looksAt = isTaken ? nil : MonotonicClock.now().adding(milliseconds: lookPauseMs)
     isRefused = error.kind != .inputOutput
   }
 
