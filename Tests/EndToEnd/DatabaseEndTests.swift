@@ -49,6 +49,28 @@ extension EndToEnd {
       let again = try await relay.device().post(last)
       #expect(try again.json()["result"] as? String == "duplicate")
     }
+
+    @Test("lists that are asked of a database that stands still are answered together, and in time")
+    func lists() async throws {
+      try await relay.start()
+      let device = relay.device()
+      try await device.get("/v1/envelopes").require(200)
+      proxy.fallSilent()
+      // Each by itself takes eight seconds, and a device gives up after thirty.
+      try await withThrowingTaskGroup { group in
+        for _ in 1...24 {
+          group.addTask {
+            let answer = try await relay.device().get("/v1/envelopes")
+            #expect(answer.problem == "store-unavailable")
+          }
+        }
+        try await group.waitForAll()
+      }
+      proxy.mend()
+      try await eventually("a list") {
+        try await device.get("/v1/envelopes").status == 200 ? true : nil
+      }
+    }
   }
 }
 #endif

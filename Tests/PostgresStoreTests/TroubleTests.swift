@@ -72,6 +72,32 @@ struct TroubleTests {
     await store.close()
   }
 
+  @Test("who sends large bodies to a database that stands still waits once as well")
+  func bodies() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let store = try bench.open(port: proxy.port, observer)
+    let piece = [UInt8](repeating: 7, count: 256 << 10)
+    var writers: [any BodyWriter] = []
+    for _ in 1...16 {
+      let writer = try await store.beginBody()
+      try await writer.append(piece)
+      writers.append(writer)
+    }
+    proxy.fallSilent()
+    await withTaskGroup { group in
+      for writer in writers {
+        group.addTask {
+          await #expect(throws: StoreError.self) { try await writer.append(piece + piece) }
+        }
+      }
+    }
+    proxy.mend()
+    for writer in writers { writer.discard() }
+    while (try? await store.beginBody().append(piece)) == nil { await observer.nextBeat() }
+    await store.close()
+  }
+
   @Test("where looks succeed and posts do not, trouble stays longer and longer")
   func refusedAgain() async throws {
     let bench = try StoreBench()

@@ -16,7 +16,7 @@ struct ListingTurnsTests {
         group.addTask { [turns, course] in
           // Those who ask again find others that wait.
           for _ in 0..<5 {
-            await turns.begin()
+            guard (try? await turns.begin()) != nil else { continue }
             course.begin(number)
             await Task.yield()
             course.end()
@@ -30,21 +30,40 @@ struct ListingTurnsTests {
   }
 
   @Test("who has waited for the longest is next")
-  func inOrder() async {
-    for _ in 0..<3 { await turns.begin() }
-    var tasks: [Task<Void, Never>] = []
+  func inOrder() async throws {
+    for _ in 0..<3 { try await turns.begin() }
+    var tasks: [Task<Void, any Error>] = []
     for number in 0..<5 {
       tasks.append(
         Task { [turns, course] in
-          await turns.begin()
+          try await turns.begin()
           course.begin(number)
           turns.end()
         })
       while turns.waitingCount <= number { await Task.yield() }
     }
     turns.end()
-    for task in tasks { await task.value }
+    for task in tasks { try await task.value }
     #expect(course.served == [0, 1, 2, 3, 4])
+  }
+
+  @Test("who waits in vain is told why, and leaves the turns to those who come then")
+  func refused() async throws {
+    for _ in 0..<3 { try await turns.begin() }
+    let trouble = StoreError(
+      kind: .inputOutput, operation: "read", subject: "the store", detail: "it stands still")
+    var tasks: [Task<Void, any Error>] = []
+    for number in 0..<5 {
+      tasks.append(Task { [turns] in try await turns.begin() })
+      while turns.waitingCount <= number { await Task.yield() }
+    }
+    turns.refuse(trouble)
+    for task in tasks { await #expect(throws: trouble) { try await task.value } }
+    #expect(turns.waitingCount == 0)
+    let next = Task { [turns] in try await turns.begin() }
+    while turns.waitingCount == 0 { await Task.yield() }
+    turns.end()
+    try await next.value
   }
 
   /// Who had a turn, and how many at once.

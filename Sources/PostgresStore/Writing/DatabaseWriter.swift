@@ -37,14 +37,7 @@ final class DatabaseWriter {
   /// Changes that the database has refused, and when they are tried again.
   private var refused: [Transition] = []
   private var retriesAt: MonotonicTime?
-  /// When it looks whether trouble is over, if nothing is written until then; nil without trouble.
-  private var looksAt: MonotonicTime?
-  /// The time until then, in milliseconds: longer and longer where looks succeed, and posts do not.
-  private var lookPauseMs: Int64
-  /// Since when the database could not be reached; nil if it could, the last time.
-  private var lostSince: MonotonicTime?
-  /// Whether the last trouble was what the database has refused.
-  private var isRefused = false
+  private var trouble: DatabaseTrouble
   /// Whether another relay has taken the store.
   private var isTaken = false
 
@@ -58,7 +51,7 @@ final class DatabaseWriter {
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     receiptOrigin = start.receiptOrigin
     remembersKeys = start.remembersKeys
-    lookPauseMs = shared.limits.lookMs.lowerBound
+    trouble = DatabaseTrouble(shared.limits)
     self.shared = shared
     self.observer = observer
     seat.isGivenUp = { shared.hasGivenUp }
@@ -80,7 +73,7 @@ final class DatabaseWriter {
   private func next() -> (transitions: [Transition], requests: [DatabaseRequest])? {
     while true {
       // What flows on needs no word from anybody, and after an error it waits as all else does.
-      let due = retriesAt ?? (flowing.isEmpty ? looksAt : MonotonicClock.now())
+      let due = retriesAt ?? (flowing.isEmpty ? trouble.looksAt : MonotonicClock.now())
       let work = shared.inbox.wait(until: due) { inbox -> DatabaseInbox? in
         guard !inbox.isEmpty || inbox.isClosing else { return nil }
         let work = inbox
@@ -205,13 +198,13 @@ final class DatabaseWriter {
   /// Looks whether trouble is over though nobody writes: whoever asks `/readyz` may send no posts
   /// until it is.
   private func lookIfDue() {
-    guard let looksAt, MonotonicClock.now() >= looksAt else { return }
-    let pauseMs = lookPauseMs
+    guard trouble.isLookDue(at: MonotonicClock.now()) else { return }
+    var known = trouble
     do throws(StoreError) {
       defer { shared.gate.end() }
       try write([.reachTables], shards: [])
-      // A look does not show all that a post needs, such as room on the disk.
-      if isRefused { lookPauseMs = min(2 * pauseMs, limits.lookMs.upperBound) }
+      known.noteLook()
+      trouble = known
     } catch {
       note(trouble: error)
     }
@@ -228,7 +221,7 @@ final class DatabaseWriter {
     do throws(StoreError) {
       return try seat.read(commands) { error, pauseMs in
         defer { isFirst = false }
-        let isWorthIt = isFirst || isLost(forLessThan: limits.lossBorneMs)
+        let isWorthIt = isFirst || trouble.isWorthWaiting(at: MonotonicClock.now())
         return isToGoOn(error, pausingMs: isWorthIt ? pauseMs : 0) && isWorthIt
       }
     } catch {
@@ -264,7 +257,7 @@ final class DatabaseWriter {
       throw error
     }
     (setApart, counts) = (through, counted)
-    (lostSince, looksAt, lookPauseMs) = (nil, nil, limits.lookMs.lowerBound)
+    trouble.noteWritten()
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
@@ -308,14 +301,9 @@ final class DatabaseWriter {
     note(trouble: error)
     failRequests(error)
     // Nor for what was read meanwhile, unless it is only a connection that was lost.
-    if lostSince != nil { shared.gate.giveUp() }
-    lostSince = lostSince ?? MonotonicClock.now()
+    if trouble.isLost { shared.gate.giveUp() }
+    trouble.lose(at: MonotonicClock.now())
     return shared.pause(milliseconds: pausingMs) && !isClosing
-  }
-
-  private func isLost(forLessThan milliseconds: Int64) -> Bool {
-    guard let lostSince else { return true }
-    return MonotonicClock.now() < lostSince.adding(milliseconds: milliseconds)
   }
 
   private var isClosing: Bool { shared.inbox.access { $0.isClosing } }
@@ -330,14 +318,13 @@ final class DatabaseWriter {
 
   private func note(trouble error: StoreError) {
     shared.figures.withLock { $0.trouble = error.description }
-    // A store that is another relay's is looked for no more.
-    looksAt = isTaken ? nil : MonotonicClock.now().adding(milliseconds: lookPauseMs)
-    isRefused = error.kind != .inputOutput
+    trouble.note(error.kind, at: MonotonicClock.now())
   }
 
   private func noteIfTaken(_ error: StoreError) {
     guard error.kind == .leaseLost, !isTaken else { return }
     isTaken = true
+    trouble.noteTaken()
     note(trouble: error)
     observer.leaseLost(error)
   }

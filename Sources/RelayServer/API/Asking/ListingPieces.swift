@@ -37,8 +37,18 @@ struct ListingPieces: Sendable {
   mutating func next() async throws(StoreError) -> [UInt8]? {
     guard !isOver else { return nil }
     let turns = context.relay.listingTurns
-    await turns.begin()
+    try await turns.begin()
     defer { turns.end() }
+    do throws(StoreError) {
+      return try await piece()
+    } catch {
+      // A database that stands still has taken this one seconds, and would take each.
+      if context.relay.embedded == nil, error.kind == .inputOutput { turns.refuse(error) }
+      throw error
+    }
+  }
+
+  private mutating func piece() async throws(StoreError) -> [UInt8] {
     // What is being delivered now is shown so, as the filter has it.
     if !hasBegun { filter.inFlight = context.relay.dispatcher.inFlightSerials() }
     let countMax = min(left, rowsPerPiece)

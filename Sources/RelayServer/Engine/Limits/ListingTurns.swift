@@ -8,7 +8,7 @@ import Synchronization
 package final class ListingTurns: Sendable {
   private struct State {
     var free: Int
-    var waiting = Deque<UnsafeContinuation<Void, Never>>()
+    var waiting = Deque<UnsafeContinuation<Result<Void, StoreError>, Never>>()
   }
 
   /// The number of turns at once: fewer than the store has readers, so that one is always free to
@@ -24,8 +24,10 @@ package final class ListingTurns: Sendable {
   package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   /// Waits for a turn; it is given back by ``end()``.
-  package func begin() async {
-    await withUnsafeContinuation { continuation in
+  ///
+  /// - Throws: What ``refuse(_:)`` was told: there is no turn to give back then.
+  package func begin() async throws(StoreError) {
+    let result: Result<Void, StoreError> = await withUnsafeContinuation { continuation in
       let isFree = state.withLock { state in
         guard state.free > 0 else {
           state.waiting.append(continuation)
@@ -34,8 +36,18 @@ package final class ListingTurns: Sendable {
         state.free -= 1
         return true
       }
-      if isFree { continuation.resume() }
+      if isFree { continuation.resume(returning: .success(())) }
     }
+    try result.get()
+  }
+
+  /// Tells all who wait that they would wait in vain, and why; turns that are held go on.
+  package func refuse(_ error: StoreError) {
+    var waiting = state.withLock { state in
+      defer { state.waiting = Deque() }
+      return state.waiting
+    }
+    while let continuation = waiting.popFirst() { continuation.resume(returning: .failure(error)) }
   }
 
   /// Gives a turn back, to whoever has waited for the longest.
@@ -45,6 +57,6 @@ package final class ListingTurns: Sendable {
       if next == nil { state.free += 1 }
       return next
     }
-    next?.resume()
+    next?.resume(returning: .success(()))
   }
 }
