@@ -19,7 +19,7 @@ struct DatabaseTroubleTests {
     #expect(trouble.looksAt == nil && !trouble.isLookDue(at: after(10_000)))
     trouble.note(.inputOutput, at: begin)
     #expect(!trouble.isLookDue(at: after(999)) && trouble.isLookDue(at: after(1000)))
-    trouble.noteWritten()
+    trouble.noteWritten(isOfEnvelopes: true)
     #expect(trouble.looksAt == nil)
   }
 
@@ -33,9 +33,22 @@ struct DatabaseTroubleTests {
       #expect(trouble.looksAt == nil)
     }
     #expect(pauses == [1000, 2000, 4000, 8000, 16_000, 16_000, 16_000])
-    trouble.noteWritten()
+    trouble.noteWritten(isOfEnvelopes: true)
     trouble.note(.diskFull, at: begin)
     #expect(trouble.looksAt == after(1000))
+  }
+
+  @Test("what is no envelope ends the trouble of a lost connection, and not of refused posts")
+  mutating func others() {
+    trouble.note(.other, at: begin)
+    trouble.noteWritten(isOfEnvelopes: false)
+    #expect(trouble.looksAt == after(1000))
+    trouble.noteWritten(isOfEnvelopes: true)
+    #expect(trouble.looksAt == nil)
+    trouble.note(.inputOutput, at: begin)
+    trouble.lose(at: begin)
+    trouble.noteWritten(isOfEnvelopes: false)
+    #expect(trouble.looksAt == nil && !trouble.isLost)
   }
 
   @Test("a connection that is lost again and again is looked for each second")

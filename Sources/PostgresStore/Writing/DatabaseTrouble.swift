@@ -39,9 +39,14 @@ struct DatabaseTrouble: Sendable, Equatable {
   /// Notes that another relay has the store: that does not pass, and nobody looks.
   mutating func noteTaken() { (isTaken, looksAt) = (true, nil) }
 
-  /// Notes that what somebody wanted written is committed.
-  mutating func noteWritten() {
-    (looksAt, lostSince, pauseMs) = (nil, nil, pausesMs.lowerBound)
+  /// Notes that a transaction is committed.
+  ///
+  /// - Parameter isOfEnvelopes: Whether it has written envelopes, or changes of them. Any other one
+  ///   shows that the database is there, and not that it takes what it has refused.
+  mutating func noteWritten(isOfEnvelopes: Bool) {
+    lostSince = nil
+    guard isOfEnvelopes || !isRefused else { return }
+    (looksAt, pauseMs) = (nil, pausesMs.lowerBound)
   }
 
   /// Notes that a look has succeeded.

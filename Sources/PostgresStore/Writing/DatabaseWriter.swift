@@ -205,6 +205,7 @@ final class DatabaseWriter {
       try write([.reachTables], shards: [])
       known.noteLook()
       trouble = known
+      shared.figures.withLock { $0.trouble = nil }
     } catch {
       note(trouble: error)
     }
@@ -257,10 +258,11 @@ final class DatabaseWriter {
       throw error
     }
     (setApart, counts) = (through, counted)
-    trouble.noteWritten()
+    trouble.noteWritten(isOfEnvelopes: !shards.isEmpty)
+    let isTroubleOver = trouble.looksAt == nil
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
-      figures.trouble = nil
+      if isTroubleOver { figures.trouble = nil }
       figures.counts = counted
       if rows != nil {
         figures.writersSetting = seat.commitSetting
