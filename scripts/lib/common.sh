@@ -59,9 +59,11 @@ minimal_debian() {
   local root=$1 log=$2 suite=$3 mirror=$4
   shift 4
   for _ in 1 2; do
-    rm -rf "$root"
+    rm -rf --one-file-system "$root"
     # An empty mirror leaves debootstrap its own default.
-    if debootstrap --variant=minbase "$@" "$suite" "$root" ${mirror:+"$mirror"} >"$log" 2>&1; then
+    # What it mounts goes away with it, even if it is killed.
+    if unshare --mount debootstrap --variant=minbase "$@" "$suite" "$root" ${mirror:+"$mirror"} \
+      >"$log" 2>&1; then
       return
     fi
   done

@@ -188,31 +188,32 @@ final class Janitor: Sendable {
 
   // MARK: - Retention
 
+  /// Begins a round after the delay, or before long where one is due.
   private func scheduleRetention(afterMs delay: Int64) {
-    guard !isStopped else { return }
-    let timer = loop.schedule(afterMs: delay) { [weak self] in
-      guard let self else { return }
-      state.withLock { $0.round = nil }
-      Task(executorPreference: loop) {
-        await self.forgetUploads()
-        await self.deleteEnded()
-        await self.forgetEvents()
-        await self.forgetReceipts()
-        // What these have let go of may have been the last that spoke of a name.
-        self.names.sweepIfDue()
-        self.scheduleRetention(afterMs: self.pauseAfterRound())
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      // In one piece: whoever wants a round at once finds its timer, or that one goes on.
+      state.round = loop.schedule(afterMs: state.isRoundDue ? Self.roundPauseMs : delay) {
+        [weak self] in self?.beginRetention()
       }
+      state.isRoundDue = false
     }
-    state.withLock { $0.round = timer }
   }
 
-  /// The time until the next round, in milliseconds.
-  private func pauseAfterRound() -> Int64 {
-    let isDue = state.withLock { state in
-      defer { state.isRoundDue = false }
-      return state.isRoundDue
-    }
-    return isDue ? Self.roundPauseMs : retentionPeriodMs
+  private func beginRetention() {
+    state.withLock { $0.round = nil }
+    Task(executorPreference: loop) { await self.clean() }
+  }
+
+  /// One round of retention.
+  private func clean() async {
+    await forgetUploads()
+    await deleteEnded()
+    await forgetEvents()
+    await forgetReceipts()
+    // What these have let go of may have been the last that spoke of a name.
+    names.sweepIfDue()
+    scheduleRetention(afterMs: retentionPeriodMs)
   }
 
   /// The present ages of what is kept.
