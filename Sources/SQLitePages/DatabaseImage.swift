@@ -39,12 +39,11 @@ package struct DatabaseImage {
     let log = try ReadOnlyFile.open(path + "-wal")
     let index = form.readsIndex ? try ReadOnlyFile.open(path + "-shm") : nil
     let said = Self.pageBytes(in: file.read(Self.firstPageHeaderAt, at: 0))
-    let logImage =
-      if let log {
-        LogImage(log, index: index, form: form, pageBytes: said ?? form.pageBytes)
-      } else {
-        LogImage()
-      }
+    var logImage = LogImage()
+    if let log {
+      logImage = LogImage(log, index: index, form: form, pageBytes: said ?? form.pageBytes)
+      if logImage.isSuperfluous(log, beside: file) { logImage = LogImage() }
+    }
     self.init(file: file, log: log, logImage: logImage, form: form)
   }
 

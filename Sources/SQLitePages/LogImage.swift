@@ -23,6 +23,9 @@ package struct LogImage {
   /// `docs/decisions/0023-damaged-stores.md` says more.
   package private(set) var isDamaged = false
 
+  /// Whether the header is not what was written.
+  private var isHeaderDamaged = false
+
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
   /// Where the first frame has the salts that the header has as well.
@@ -74,6 +77,7 @@ package struct LogImage {
     let isSound =
       sums == written && header.number32(at: 0) >> 1 == 0x377f_0682 >> 1
       && DatabaseImage.isPageSize(header.number32(at: 8))
+    isHeaderDamaged = !isSound
     pageBytes = isSound ? header.number32(at: 8) : assumed
     let salts = isSound ? header[16..<24] : file.read(8, at: Self.firstSaltsAt)[...]
     var walk = Walk(sums: written)
@@ -83,6 +87,24 @@ package struct LogImage {
       // SQLite writes the sums in the order of the machine that it runs on.
       isBigEndian: isSound ? header[3] & 1 == 1 : 1.bigEndian == 1,
       knownFrames: Self.knownFrames(index, salts: salts))
+  }
+
+  /// Whether the header is damaged, and all that stands behind it is in the database as well.
+  ///
+  /// So it is where a power cut has torn the header while the log started over, which it does once
+  /// all of it was copied. SQLite passes such a log over, and nothing is lost by that.
+  func isSuperfluous(_ log: ReadOnlyFile, beside file: ReadOnlyFile) -> Bool {
+    guard isHeaderDamaged, commitsBehindDamage > 0, let pageBytes else { return false }
+    var places = places
+    // The sums of the first frame continue from the header's, so it may have counted as damaged.
+    let first = log.read(Self.frameHeaderBytes, at: Int64(Self.headerBytes))
+    let firstPlace = Int64(Self.headerBytes + Self.frameHeaderBytes)
+    places.merge([first.number32(at: 0): firstPlace]) { known, _ in known }
+    return places.allSatisfy { page, place in
+      page > pageCount ?? .max
+        || log.read(pageBytes, at: place)
+          == file.read(pageBytes, at: Int64(page - 1) * Int64(pageBytes))
+    }
   }
 
   /// The number of frames in the index of this very log; nil if it has none.

@@ -3,7 +3,7 @@ import COpenSSL
 import Foundation
 import Testing
 
-@Suite("A TLS session", .timeLimit(.minutes(1)))
+@Suite("A TLS session", .timeLimit(.minutes(5)))
 struct TLSSessionTests {
   @Test("a handshake and data pass in pieces of any size", arguments: [1, 7, 1000, 100_000])
   func pieces(pieceBytes: Int) throws {

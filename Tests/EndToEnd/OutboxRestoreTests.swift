@@ -6,7 +6,7 @@ import WaystationOutboxCurl
 
 extension EndToEnd {
   /// A device that goes on from a backup, beside a relay that has gone on meanwhile.
-  @Suite("A device that was restored", .serialized, .timeLimit(.minutes(1)))
+  @Suite("A device that was restored", .serialized, .timeLimit(.minutes(5)))
   struct OutboxRestores {
     private let isAway = Switch()
     private let stand: OutboxStand

@@ -3,7 +3,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("The event loop", .timeLimit(.minutes(1)))
+@Suite("The event loop", .timeLimit(.minutes(5)))
 struct LoopTests {
   private func withLoop<Result>(
     _ body: (EventLoop) async throws -> Result

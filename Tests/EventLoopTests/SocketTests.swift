@@ -5,7 +5,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("Sockets on an event loop", .timeLimit(.minutes(1)))
+@Suite("Sockets on an event loop", .timeLimit(.minutes(5)))
 struct SocketTests {
   private struct Pair {
     let loop: EventLoop

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite("System calls that a signal interrupts", .serialized, .timeLimit(.minutes(1)))
+@Suite("System calls that a signal interrupts", .serialized, .timeLimit(.minutes(5)))
 struct SystemCallTests {
   /// A thread that receives from a socket, and is interrupted there before anything comes.
   private func receive(

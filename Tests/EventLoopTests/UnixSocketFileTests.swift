@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite("The file of a Unix socket", .timeLimit(.minutes(1)))
+@Suite("The file of a Unix socket", .timeLimit(.minutes(5)))
 struct UnixSocketFileTests {
   /// A folder of the test's own.
   private final class Folder {

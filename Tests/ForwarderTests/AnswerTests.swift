@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 import Testing
 
-@Suite("Answers of the upstream", .timeLimit(.minutes(1)))
+@Suite("Answers of the upstream", .timeLimit(.minutes(5)))
 struct AnswerTests {
   @Test("status, fields and body of any bytes are kept as they came")
   func kept() async throws {

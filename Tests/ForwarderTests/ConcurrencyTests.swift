@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 import Testing
 
-@Suite("Many attempts", .timeLimit(.minutes(1)))
+@Suite("Many attempts", .timeLimit(.minutes(5)))
 struct ConcurrencyTests {
   @Test("one after the other, they share a connection")
   func reuse() async throws {

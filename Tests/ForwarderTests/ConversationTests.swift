@@ -4,7 +4,7 @@ import Glibc
 import RelayCore
 import Testing
 
-@Suite("The command's own requests", .timeLimit(.minutes(1)))
+@Suite("The command's own requests", .timeLimit(.minutes(5)))
 struct ConversationTests {
   /// Makes requests one after the other on a thread that may block; the answers, or the first
   /// failure's words.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Forwarder
 
-@Suite("Credentials in answers", .timeLimit(.minutes(1)))
+@Suite("Credentials in answers", .timeLimit(.minutes(5)))
 struct CredentialMaskTests {
   private let mask = CredentialMask(["s3cret/value", "s3cret/value-longer", "short"])
 

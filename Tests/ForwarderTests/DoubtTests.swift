@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("Whether the upstream may have taken it", .timeLimit(.minutes(1)))
+@Suite("Whether the upstream may have taken it", .timeLimit(.minutes(5)))
 struct DoubtTests {
   private let large = [UInt8](repeating: 1, count: 8 << 20)
 
@@ -188,7 +188,7 @@ struct DoubtTests {
   }
 }
 
-@Suite("Silence", .timeLimit(.minutes(1)))
+@Suite("Silence", .timeLimit(.minutes(5)))
 struct SilenceTests {
   @Test("an upstream that falls silent is given up, though the attempt might take longer")
   func silent() async throws {

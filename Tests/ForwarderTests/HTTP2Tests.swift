@@ -3,7 +3,7 @@ import Glibc
 import RelayCore
 import Testing
 
-@Suite("Upstreams that speak HTTP/2", .timeLimit(.minutes(1)))
+@Suite("Upstreams that speak HTTP/2", .timeLimit(.minutes(5)))
 struct HTTP2Tests {
   private let tls: RawTLS
 

@@ -3,7 +3,7 @@ import Glibc
 import RelayCore
 import Testing
 
-@Suite("Upstreams that misbehave", .timeLimit(.minutes(1)))
+@Suite("Upstreams that misbehave", .timeLimit(.minutes(5)))
 struct MisbehaviourTests {
   private static let evil =
     "HTTP/1.1 200 OK\r\nX-Evil: 1\r\nContent-Length: 4\r\n\r\nevil"

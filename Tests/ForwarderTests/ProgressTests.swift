@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 import Testing
 
-@Suite("Progress", .timeLimit(.minutes(1)))
+@Suite("Progress", .timeLimit(.minutes(5)))
 struct ProgressTests {
   /// Asks again and again, as long as the attempt goes on.
   private func progress(

@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 import Testing
 
-@Suite("Who asks for credentials", .timeLimit(.minutes(1)))
+@Suite("Who asks for credentials", .timeLimit(.minutes(5)))
 struct ProxyTests {
   private static let question =
     "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"

@@ -3,7 +3,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("Bodies that are no files on this machine", .timeLimit(.minutes(1)))
+@Suite("Bodies that are no files on this machine", .timeLimit(.minutes(5)))
 struct RemoteBodyTests {
   /// A store elsewhere, which hands out the parts of one body once the test lets it.
   private final class Elsewhere: Sendable {

@@ -4,7 +4,7 @@ import Glibc
 import RelayCore
 import Testing
 
-@Suite("What the upstream gets", .timeLimit(.minutes(1)))
+@Suite("What the upstream gets", .timeLimit(.minutes(5)))
 struct SentBytesTests {
   @Test("the request is the sender's, byte for byte, and libcurl adds nothing")
   func wholeRequest() async throws {
@@ -123,7 +123,7 @@ struct SentBytesTests {
   }
 }
 
-@Suite("Bodies from files", .timeLimit(.minutes(1)))
+@Suite("Bodies from files", .timeLimit(.minutes(5)))
 struct FileBodyTests {
   @Test("a file arrives whole", arguments: [1, 65536, 3_000_001])
   func whole(count: Int) async throws {

@@ -3,7 +3,7 @@ import Foundation
 import RelayCore
 import Testing
 
-@Suite("Signed requests", .timeLimit(.minutes(1)))
+@Suite("Signed requests", .timeLimit(.minutes(5)))
 struct SigningTests {
   /// A key of the specification's own examples.
   private static let key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

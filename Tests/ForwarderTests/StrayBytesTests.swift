@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 import Testing
 
-@Suite("Bytes that nobody asked for", .timeLimit(.minutes(1)))
+@Suite("Bytes that nobody asked for", .timeLimit(.minutes(5)))
 struct StrayBytesTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private static let chunked =

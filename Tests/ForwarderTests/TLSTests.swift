@@ -4,7 +4,7 @@ import RelayCore
 import Testing
 
 @Suite(
-  "Upstreams over TLS", .timeLimit(.minutes(1)),
+  "Upstreams over TLS", .timeLimit(.minutes(5)),
   .enabled(if: Tool.path(of: "openssl") != nil, "the openssl command is not installed"))
 struct TLSTests {
   @Test("a certificate that nobody trusted has signed is not accepted")

@@ -3,7 +3,7 @@ import HTTPServer
 import Synchronization
 import Testing
 
-@Suite("What an access log is told", .timeLimit(.minutes(1)))
+@Suite("What an access log is told", .timeLimit(.minutes(5)))
 struct ExchangeTests {
   private final class Book: ExchangeObserver {
     let isOn: Bool

@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("Fair turns on an event loop", .timeLimit(.minutes(1)))
+@Suite("Fair turns on an event loop", .timeLimit(.minutes(5)))
 struct FairnessTests {
   @Test("an answer whose peer takes all of it at once lets others have their turn in between")
   func longAnswer() async throws {

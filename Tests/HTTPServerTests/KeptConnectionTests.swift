@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 /// An answer says `Connection: close` where the connection ends behind it, and only there.
-@Suite("What an answer says of its connection", .timeLimit(.minutes(1)))
+@Suite("What an answer says of its connection", .timeLimit(.minutes(5)))
 struct KeptConnectionTests {
   /// A body of so many bytes, and how it is sent.
   struct Body: Sendable, CustomStringConvertible {

@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 import Testing
 
-@Suite("The server on real sockets", .timeLimit(.minutes(1)))
+@Suite("The server on real sockets", .timeLimit(.minutes(5)))
 struct ServerTests {
   @Test("a request is answered and the connection stays open for the next")
   func keepAlive() async throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "large bodies in PostgreSQL",
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct BodyTests {
   @Test("bodies that nobody refers to are deleted a day after their last piece, and no others")
   func orphans() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
   "how safe a database's commits are is looked at",
-  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(1)))
+  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5)))
 struct DurabilityWatchTests {
   private let database: TestDatabase
   private let role: String

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "the counts that a store keeps for the next start",
-  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(1)))
+  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5)))
 struct KeptCountsTests {
   private func run(_ sql: StaticString, in bench: StoreBench) throws -> PostgresRows {
     var connection = try bench.database.connect()

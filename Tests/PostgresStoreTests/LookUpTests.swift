@@ -9,7 +9,7 @@ import Testing
 @Suite(
   "what a batch of posts asks",
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct LookUpTests {
   @Test("goes by the indexes also while the server knows nothing of the tables yet")
   func plans() async throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "what operators keep in PostgreSQL",
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct OperatorsTests {
   @Test("acts and operations stay this process's when its connection is lost")
   func lost() async throws {

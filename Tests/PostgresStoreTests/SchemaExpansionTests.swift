@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "tables of an older relay", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct SchemaExpansionTests {
   /// Takes away what version 2 and later ones have added.
   private static let contraction = """

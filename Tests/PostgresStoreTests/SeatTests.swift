@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "the right to write", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct SeatTests {
   @Test("a commit whose answer is lost is found out: acknowledged, and written once")
   func lostAnswer() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
   "a spare relay", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct SpareTests {
   /// A relay that waits for the store.
   private struct Spare {

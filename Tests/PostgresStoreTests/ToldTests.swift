@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
   "what is read of a commit that nobody was told of yet",
-  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(1)))
+  .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(5)))
 struct ToldTests {
   /// Lets the store wait in the middle of telling.
   private final class SlowObserver: StoreObserver {

@@ -72,6 +72,34 @@ struct TroubleTests {
     await store.close()
   }
 
+  @Test("reads that fail while posts are taken are told, and posts are taken all the same")
+  func reads() async throws {
+    let bench = StoreBench(in: try TestDatabase.freshDatabase())
+    let store = try bench.open(observer)
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    await observer.nextBeat()
+    var connection = try TestDatabase.fresh().connect()
+    _ = try connection.run([
+      PostgresCommand(sql: "ALTER DATABASE \(bench.database.name) ALLOW_CONNECTIONS false")
+    ])
+    // The first two are the one that writes and the one of the lease.
+    let ended = """
+      SELECT pg_terminate_backend(pid) FROM (
+        SELECT pid FROM pg_stat_activity WHERE datname = '\(bench.database.name)'
+        ORDER BY backend_start OFFSET 2) AS reader
+      """
+    _ = try connection.run([PostgresCommand(sql: ended)])
+    #expect(store.statistics().readTrouble == nil)
+    for _ in 1...3 {
+      await #expect(throws: StoreError.self) { _ = try await store.pauses() }
+    }
+    let words = store.statistics().readTrouble
+    #expect(words?.contains("not currently accepting connections") == true, "\(words ?? "")")
+    _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(store.statistics().trouble == nil)
+    await store.close()
+  }
+
   @Test("who sends large bodies to a database that stands still waits once as well")
   func bodies() async throws {
     let bench = try StoreBench()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   "uploads in a database", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(5)))
 struct UploadTests {
   private func begin(_ store: PostgresStore) async throws -> Upload {
     let time = WallTime(millisecondsSinceEpoch: 1_800_000_000_000)

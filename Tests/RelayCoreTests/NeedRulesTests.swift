@@ -218,6 +218,19 @@ struct NeedRulesTests {
     #expect(needs.map(\.severity) == [.critical, .critical, .warning, .warning])
   }
 
+  @Test("a store that cannot be read is told, unless it cannot write either")
+  func reads() {
+    let words = "too many connections for role"
+    let alone = needs { $0.readTrouble = words }
+    #expect(alone.map(\.key.kind) == [.readsFailing] && alone.first?.severity == .critical)
+    #expect(alone.first?.cause == words)
+    let both = needs { facts in
+      facts.readTrouble = words
+      facts.storeTrouble = "it is away"
+    }
+    #expect(both.map(\.key.kind) == [.storeTrouble])
+  }
+
   @Test("a store that is less safe than it is to be is critical, and a doubt of it a warning")
   func durability() throws {
     for isCertain in [true, false] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Questions that are not waited for at length", .timeLimit(.minutes(1)))
+@Suite("Questions that are not waited for at length", .timeLimit(.minutes(5)))
 struct BriefQuestionsTests {
   private let loop: EventLoop
   private let questions = BriefQuestions()

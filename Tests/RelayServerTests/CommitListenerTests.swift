@@ -6,7 +6,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
-@Suite("Those who hear of commits", .timeLimit(.minutes(1)))
+@Suite("Those who hear of commits", .timeLimit(.minutes(5)))
 struct CommitListenerTests {
   /// A clock that stands still until a test moves it.
   private final class TestClock: Sendable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Those who listen to events", .timeLimit(.minutes(1)))
+@Suite("Those who listen to events", .timeLimit(.minutes(5)))
 struct EventListenersTests {
   private let loop: EventLoop
   private let listeners = EventListeners()

@@ -6,7 +6,7 @@ import Testing
 
 /// A field that is taken and then left out somewhere is lost without a word: each place through
 /// which what a sender says goes by hand is tried here with each field that there is.
-@Suite("Where each field of an envelope arrives", .timeLimit(.minutes(1)))
+@Suite("Where each field of an envelope arrives", .timeLimit(.minutes(5)))
 struct FieldArrivalTests {
   /// Compares the fields that do not arrive somewhere with those that have a reason for it.
   private func expect(

@@ -6,7 +6,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
-@Suite("The janitor", .timeLimit(.minutes(1)))
+@Suite("The janitor", .timeLimit(.minutes(5)))
 struct JanitorTests {
   @Test("retention has a round again and again, each by the clock of its own time")
   func rounds() async throws {

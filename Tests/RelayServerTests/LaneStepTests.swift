@@ -3,7 +3,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Steps of an operation in one lane", .timeLimit(.minutes(1)))
+@Suite("Steps of an operation in one lane", .timeLimit(.minutes(5)))
 struct LaneStepTests {
   private final class Course: Sendable {
     private let numbers = Mutex<[Int]>([])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Who has surveys made", .timeLimit(.minutes(1)))
+@Suite("Who has surveys made", .timeLimit(.minutes(5)))
 struct LaneSurveyorTests {
   private static let pieceCount = 100
   private let loop: EventLoop

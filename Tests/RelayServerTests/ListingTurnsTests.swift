@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Turns to read a listing", .timeLimit(.minutes(1)))
+@Suite("Turns to read a listing", .timeLimit(.minutes(5)))
 struct ListingTurnsTests {
   private let turns = ListingTurns(atOnceMax: 3)
   private let course = Course()

@@ -136,7 +136,7 @@ struct LogTests {
     #expect(try target.objects().count == 3)
   }
 
-  @Test("a loop tells what was held back though nothing else is logged", .timeLimit(.minutes(1)))
+  @Test("a loop tells what was held back though nothing else is logged", .timeLimit(.minutes(5)))
   func heldBack() throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
@@ -170,7 +170,7 @@ struct LogTests {
     }
   }
 
-  @Test("nobody waits for a reader that has stopped reading", .timeLimit(.minutes(1)))
+  @Test("nobody waits for a reader that has stopped reading", .timeLimit(.minutes(5)))
   func stalledReader() throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)

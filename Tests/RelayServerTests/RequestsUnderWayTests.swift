@@ -5,7 +5,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("the requests that a relay answers before it gives its store up", .timeLimit(.minutes(1)))
+@Suite("the requests that a relay answers before it gives its store up", .timeLimit(.minutes(5)))
 struct RequestsUnderWayTests {
   private let loop: EventLoop
   private let underWay = RequestsUnderWay()

@@ -3,7 +3,7 @@ import RelayCore
 @testable import RelayServer
 import Testing
 
-@Suite("Those who wait for what becomes of an envelope", .timeLimit(.minutes(1)))
+@Suite("Those who wait for what becomes of an envelope", .timeLimit(.minutes(5)))
 struct SettlementWaitersTests {
   /// Far longer than a test may last: who is told of nothing fails by its time limit.
   private static let longMs: Int64 = 600_000

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayServer
 
-@Suite("Turns to change an envelope", .timeLimit(.minutes(1)))
+@Suite("Turns to change an envelope", .timeLimit(.minutes(5)))
 struct SteeringTurnsTests {
   private let loop: EventLoop
   private let turns = SteeringTurns()

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Bits that flip in what was accepted, where neither SQLite nor any rule sees it.
-@Suite("SQLite store: changed content", .timeLimit(.minutes(1)))
+@Suite("SQLite store: changed content", .timeLimit(.minutes(5)))
 struct ChangedContentTests {
   private func change(_ bench: Bench, _ sql: String) async throws {
     try await (try #require(bench.store as? SQLiteStore)).write("damage") {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What is left when a process ends without a word: a copy of the files at some moment.
-@Suite("SQLite store: crashes", .timeLimit(.minutes(1)))
+@Suite("SQLite store: crashes", .timeLimit(.minutes(5)))
 struct CrashTests {
   /// Copies a store's files as they are, while the store goes on: what a killed process leaves.
   ///

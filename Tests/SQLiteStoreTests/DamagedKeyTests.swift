@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Damaged remembered keys", .timeLimit(.minutes(1)))
+@Suite("Damaged remembered keys", .timeLimit(.minutes(5)))
 struct DamagedKeyTests {
   private func end(_ bench: Bench, key: String?) async throws {
     let id = try await bench.accept(bench.draft(key: key))

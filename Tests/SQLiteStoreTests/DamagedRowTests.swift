@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Rows that make no sense any more, met while everything else goes on.
-@Suite("SQLite store: damaged rows", .timeLimit(.minutes(1)))
+@Suite("SQLite store: damaged rows", .timeLimit(.minutes(5)))
 struct DamagedRowTests {
   private func number(_ bench: Bench, _ sql: String) async throws -> Int64 {
     try await (try #require(bench.store as? SQLiteStore)).write("look") {

@@ -9,7 +9,7 @@ import Testing
 
 /// Pages that are damaged beneath a running store, where they concern no envelope by itself: what
 /// retention looks for, and what a transaction writes at its end.
-@Suite("SQLite store: damage that is gone round", .timeLimit(.minutes(1)))
+@Suite("SQLite store: damage that is gone round", .timeLimit(.minutes(5)))
 struct DamagedSealTests {
   /// So that every table has several pages.
   private static let smallPages = StoreFactory(testDescription: "SQLite, pages of 1 KiB") {

@@ -3,7 +3,7 @@ import SQLiteStore
 import Testing
 
 /// The event log tells nothing that was not committed.
-@Suite("SQLite store: the event log", .timeLimit(.minutes(1)))
+@Suite("SQLite store: the event log", .timeLimit(.minutes(5)))
 struct EventLogTests {
   @Test("what a full disk has kept from being stored is not told, and no row is left out")
   func rolledBack() async throws {

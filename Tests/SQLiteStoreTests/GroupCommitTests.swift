@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// How the writer gathers what waits.
-@Suite("SQLite store: group commit", .timeLimit(.minutes(1)))
+@Suite("SQLite store: group commit", .timeLimit(.minutes(5)))
 struct GroupCommitTests {
   @Test("many appends at once share few commits, and each is told its own result")
   func groups() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Counting the line", .timeLimit(.minutes(1)))
+@Suite("Counting the line", .timeLimit(.minutes(5)))
 struct LineSummaryTests {
   @Test("it comes out the same in whichever steps it is done", arguments: [1, 2, 37, 4096])
   func steps(stepMax: Int) async throws {

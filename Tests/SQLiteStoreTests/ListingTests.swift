@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Lists of the SQLite store: what its database leaves out by itself.
-@Suite("SQLite store: listing", .timeLimit(.minutes(1)))
+@Suite("SQLite store: listing", .timeLimit(.minutes(5)))
 struct ListingTests {
   /// Every page of a list, with the calls that it took.
   private func list(

@@ -72,4 +72,65 @@ struct LogImageTests {
     let certain = try image(commits: 3 + unsynced, damaged: 2, hasIndex: true)
     #expect(certain.commitsBehindDamage == unsynced + 1 && certain.isDamaged)
   }
+
+  /// A database and its log before it starts over, and after; and the header that is new then.
+  private struct StartedOver {
+    var before: (database: [UInt8], log: [UInt8])
+    var copied: [UInt8]
+    var header: [UInt8]
+  }
+
+  private func startedOver() throws -> StartedOver {
+    let folder = Bench.freshFolder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let database = folder + "/database"
+    func bytes(_ end: String = "") throws -> [UInt8] {
+      [UInt8](try Data(contentsOf: URL(fileURLWithPath: database + end)))
+    }
+    let connection = try Connection(path: database, access: .create)
+    try connection.execute(
+      """
+      PRAGMA page_size = \(Self.pageBytes); PRAGMA journal_mode = WAL;
+      PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (n INTEGER PRIMARY KEY, m INTEGER);
+      INSERT INTO t VALUES (1, 0)
+      """)
+    for number in 1...6 { try connection.execute("UPDATE t SET m = \(number)") }
+    let before = (try bytes(), try bytes("-wal"))
+    try connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    let copied = try bytes()
+    try connection.execute("UPDATE t SET m = 7")
+    return StartedOver(before: before, copied: copied, header: Array(try bytes("-wal")[..<32]))
+  }
+
+  private func image(of database: [UInt8], _ log: [UInt8]) throws -> LogImage {
+    let folder = Bench.freshFolder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/database"
+    try Data(database).write(to: URL(fileURLWithPath: path))
+    try Data(log).write(to: URL(fileURLWithPath: path + "-wal"))
+    return try DatabaseImage(path: path).logImage
+  }
+
+  @Test("a log whose beginning a power cut has torn, as it started over, hides nothing")
+  func tornHeader() throws {
+    let started = try startedOver()
+    let log = started.before.log
+    for count in 0..<32 {
+      let torn = Array(started.header[..<count]) + Array(log[count...])
+      let image = try image(of: started.copied, torn)
+      #expect(!image.isDamaged && image.commitsBehindDamage == 0, "\(count)")
+    }
+  }
+
+  @Test("any one wrong bit of a log's beginning is damage, as long as the log is not copied")
+  func headerBits() throws {
+    let started = try startedOver()
+    for bit in 0..<32 * 8 {
+      var log = started.before.log
+      log[bit / 8] ^= 1 << (bit % 8)
+      #expect(try image(of: started.before.database, log).isDamaged, "\(bit)")
+    }
+  }
 }

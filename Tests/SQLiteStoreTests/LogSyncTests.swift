@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("SQLite store: syncs of the log", .timeLimit(.minutes(1)))
+@Suite("SQLite store: syncs of the log", .timeLimit(.minutes(5)))
 struct LogSyncTests {
   @Test("what was read is shown once it has been told, which is once it has been synced")
   func reading() async throws {

@@ -7,7 +7,7 @@ import SQLiteStore
 import Testing
 
 @Suite(
-  "Remembered keys that are moved", .timeLimit(.minutes(1)),
+  "Remembered keys that are moved", .timeLimit(.minutes(5)),
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed: scripts/setup test"))
 struct MovedKeyTests {
   private let stand: MoveStand

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// What is met on opening a folder.
-@Suite("SQLite store: opening", .timeLimit(.minutes(1)))
+@Suite("SQLite store: opening", .timeLimit(.minutes(5)))
 struct OpeningTests {
   private func withFolder(_ body: (String) async throws -> Void) async throws {
     let folder = Bench.freshFolder()

@@ -8,7 +8,7 @@ import Testing
 
 /// What the store on PostgreSQL does in its own way where it lists and counts.
 @Suite(
-  "PostgreSQL store: listing", .timeLimit(.minutes(1)),
+  "PostgreSQL store: listing", .timeLimit(.minutes(5)),
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed: scripts/setup test"))
 struct PostgresListingTests {
   private func with(_ body: (Bench, PostgresStore) async throws -> Void) async throws {

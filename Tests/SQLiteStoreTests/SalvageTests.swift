@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Stores that were damaged: what a check says of them, and what a salvage makes of them.
-@Suite("SQLite store: damage", .timeLimit(.minutes(1)))
+@Suite("SQLite store: damage", .timeLimit(.minutes(5)))
 struct SalvageTests {
   @Test("a store that is sound is found sound, also while it is in use")
   func sound() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Searches by client and tag, over more stretches of envelopes than one.
-@Suite("SQLite store: searches", .timeLimit(.minutes(1)))
+@Suite("SQLite store: searches", .timeLimit(.minutes(5)))
 struct SearchTests {
   private static let perStretch = Int(SearchBlock.width)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStore
 
 /// What the store keeps for each state: a code, and a column of counts in the ledger.
-@Suite("SQLite store: states", .timeLimit(.minutes(1)))
+@Suite("SQLite store: states", .timeLimit(.minutes(5)))
 struct StateCountTests {
   private static let columns = Standing.columns + EnvelopeState.endColumns
 

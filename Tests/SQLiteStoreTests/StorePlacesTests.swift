@@ -7,7 +7,7 @@ import Testing
 @testable import SQLiteStore
 
 /// What a store does whose files are deleted, moved or replaced while it is open.
-@Suite("SQLite store: files that are gone", .timeLimit(.minutes(1)))
+@Suite("SQLite store: files that are gone", .timeLimit(.minutes(5)))
 struct StorePlacesTests {
   private func append(_ bench: Bench) async -> StoreError? {
     do throws(StoreError) {

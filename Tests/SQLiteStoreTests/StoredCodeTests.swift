@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteStore
 
 /// The words that are stored: a check and a salvage know all that the relay writes, and no others.
-@Suite("SQLite store: stored words", .timeLimit(.minutes(1)))
+@Suite("SQLite store: stored words", .timeLimit(.minutes(5)))
 struct StoredCodeTests {
   /// Has the rows that operators' acts leave, with each word that there is.
   private func fill(_ bench: Bench) async throws {

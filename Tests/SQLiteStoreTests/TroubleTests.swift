@@ -4,7 +4,7 @@ import SQLiteStore
 import Testing
 
 /// A disk without room, and requests that the database refuses.
-@Suite("SQLite store: trouble", .timeLimit(.minutes(1)))
+@Suite("SQLite store: trouble", .timeLimit(.minutes(5)))
 struct TroubleTests {
   private func sqlite(_ bench: Bench) throws -> SQLiteStore {
     try #require(bench.store as? SQLiteStore)
@@ -110,7 +110,7 @@ struct TroubleTests {
   }
 
   @Test(
-    "trouble is over as soon as there is room, though nobody writes", .timeLimit(.minutes(1)))
+    "trouble is over as soon as there is room, though nobody writes", .timeLimit(.minutes(5)))
   func troubleEndsByItself() async throws {
     try await Bench.with { bench in
       #expect(try await fill(bench).kind == .diskFull)

@@ -3,7 +3,7 @@ import RelayCore
 import SQLiteStore
 import Testing
 
-@Suite("The file of an upload", .timeLimit(.minutes(1)))
+@Suite("The file of an upload", .timeLimit(.minutes(5)))
 struct UploadFileTests {
   @Test("nothing stays in it behind what was synced, though its envelope needs less room")
   func cut() async throws {

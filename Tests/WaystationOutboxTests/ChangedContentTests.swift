@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A request that was changed where it is kept", .timeLimit(.minutes(1)))
+@Suite("A request that was changed where it is kept", .timeLimit(.minutes(5)))
 struct ChangedContentTests {
   /// One bit in each part of a row.
   enum Place: String, CaseIterable, CustomTestStringConvertible {

@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A body's file that was changed where it is kept", .timeLimit(.minutes(1)))
+@Suite("A body's file that was changed where it is kept", .timeLimit(.minutes(5)))
 struct ChangedFileTests {
   /// Bodies that go in a post, and such as are uploaded in parts of two blocks and a half.
   enum Way: String, CaseIterable, CustomTestStringConvertible {

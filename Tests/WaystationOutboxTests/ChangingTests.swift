@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Changing what waits", .timeLimit(.minutes(1)))
+@Suite("Changing what waits", .timeLimit(.minutes(5)))
 struct ChangingTests {
   @Test("an item is changed and taken back on the device until it is first sent")
   func onDevice() async throws {

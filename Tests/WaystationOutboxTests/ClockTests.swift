@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Clocks that lie", .timeLimit(.minutes(1)))
+@Suite("Clocks that lie", .timeLimit(.minutes(5)))
 struct ClockTests {
   private func stand(_ clock: ManualClock) async throws -> Stand {
     try await Stand { settings in

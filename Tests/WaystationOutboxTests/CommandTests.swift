@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 @testable import WaystationOutbox
 
 @Suite(
-  "Commands, as OfflineRequestManager and WhenReachable have their objects", .timeLimit(.minutes(1))
+  "Commands, as OfflineRequestManager and WhenReachable have their objects", .timeLimit(.minutes(5))
 )
 struct CommandTests {
   /// Names a friend; its second form has a greeting.

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Who has a body, by the relay's receipts", .timeLimit(.minutes(1)))
+@Suite("Who has a body, by the relay's receipts", .timeLimit(.minutes(5)))
 struct CustodyTests {
   @Test("a body goes once a receipt that speaks of it was verified")
   func receipted() async throws {

@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A database that a bad disk or a bad hand has changed", .timeLimit(.minutes(1)))
+@Suite("A database that a bad disk or a bad hand has changed", .timeLimit(.minutes(5)))
 struct DamageTests {
   private static let count = 20
 

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A log that a bad disk has changed while the outbox was closed", .timeLimit(.minutes(1)))
+@Suite("A log that a bad disk has changed while the outbox was closed", .timeLimit(.minutes(5)))
 struct DamagedLogTests {
   private static let count = 20
 

@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A list of tables that a bad disk has changed", .timeLimit(.minutes(1)))
+@Suite("A list of tables that a bad disk has changed", .timeLimit(.minutes(5)))
 struct DamagedSchemaTests {
   private static let count = 60
 

@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Where items go", .timeLimit(.minutes(1)))
+@Suite("Where items go", .timeLimit(.minutes(5)))
 struct DestinationTests {
   @Test("without a relay each item goes to the upstream by itself, in order, under its key")
   func direct() async throws {

@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 
 import enum RelayCore.Base64URL
 
-@Suite("Ends that the relay has to sign", .timeLimit(.minutes(1)))
+@Suite("Ends that the relay has to sign", .timeLimit(.minutes(5)))
 struct EvidenceTests {
   /// A lane of evidence, and a relay that keeps a ledger of it.
   private static func open(

@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("What networks, disks and settings do to an outbox", .timeLimit(.minutes(1)))
+@Suite("What networks, disks and settings do to an outbox", .timeLimit(.minutes(5)))
 struct HostileTests {
   @Test("an item that has no room drops nothing, if what would be dropped is not enough")
   func dropsNothing() async throws {

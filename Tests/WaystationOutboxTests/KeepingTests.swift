@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Keeping what was handed over", .timeLimit(.minutes(1)))
+@Suite("Keeping what was handed over", .timeLimit(.minutes(5)))
 struct KeepingTests {
   @Test("a key that is known is the same item, while it waits and after it has ended")
   func sameKey() async throws {

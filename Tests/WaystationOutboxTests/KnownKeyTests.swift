@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Keys that the relay knows from another folder", .timeLimit(.minutes(1)))
+@Suite("Keys that the relay knows from another folder", .timeLimit(.minutes(5)))
 struct KnownKeyTests {
   /// What an app hands over again, under which keys, from an empty folder.
   ///

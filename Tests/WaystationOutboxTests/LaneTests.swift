@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Lanes, as WhenReachable and Wendy have their queues", .timeLimit(.minutes(1)))
+@Suite("Lanes, as WhenReachable and Wendy have their queues", .timeLimit(.minutes(5)))
 struct LaneTests {
   @Test("the oldest goes first, and a new one makes all before it go")
   func order() async throws {

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("A relay that signs for something else than it was given", .timeLimit(.minutes(1)))
+@Suite("A relay that signs for something else than it was given", .timeLimit(.minutes(5)))
 struct LyingRelayTests {
   @Test("is caught each time, and no body is let go of", arguments: RelayLie.allCases)
   func caught(_ lie: RelayLie) async throws {

@@ -6,7 +6,7 @@ import WaystationOutboxTesting
 
 import struct RelayCore.StoreError
 
-@Suite("Numbers that others have used", .timeLimit(.minutes(1)))
+@Suite("Numbers that others have used", .timeLimit(.minutes(5)))
 struct NumberTests {
   @Test("items whose ends the relay tells with its answer go together, behind the first one")
   func together() async throws {

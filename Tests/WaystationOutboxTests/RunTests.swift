@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Runs and their reports, as Wendy has them", .timeLimit(.minutes(1)))
+@Suite("Runs and their reports, as Wendy has them", .timeLimit(.minutes(5)))
 struct RunTests {
   @Test("a run of a collection reports what was delivered, and nothing of other tags")
   func collection() async throws {

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("saveEventually, as Parse has it", .timeLimit(.minutes(1)))
+@Suite("saveEventually, as Parse has it", .timeLimit(.minutes(5)))
 struct SaveEventuallyTests {
   @Test("who wakes the outbox learns what has ended meanwhile")
   func wakes() async throws {

@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 
 import struct RelayCore.StoreError
 
-@Suite("Changes of what the device has signed", .timeLimit(.minutes(1)))
+@Suite("Changes of what the device has signed", .timeLimit(.minutes(5)))
 struct SignedChangesTests {
   /// Items that are signed, and that nobody has.
   private static func signedOffline(

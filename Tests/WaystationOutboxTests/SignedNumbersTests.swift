@@ -6,7 +6,7 @@ import WaystationOutboxTesting
 import struct RelayCore.StoreError
 
 @Suite(
-  "Signed numbers that others have used, or that the device has forgotten", .timeLimit(.minutes(1)))
+  "Signed numbers that others have used, or that the device has forgotten", .timeLimit(.minutes(5)))
 struct SignedNumbersTests {
   @Test("a number that somebody else has used is given up, and the next one begins anew")
   func conflict() async throws {
@@ -126,11 +126,18 @@ struct SignedNumbersTests {
     try await stand.untilSigned(1)
     await stand.outbox.close()
     stand.relay.mend()
-    let plain = try await stand.reopened { $0.signer = nil }
+    let plain = try await stand.reopened { settings in
+      settings.signer = nil
+      settings.lanes[.default] = LaneSettings()
+      settings.lanes[.default]?.signed = false
+    }
     ids += try await plain.enqueue(3...3)
     try await plain.untilDelivered(ids)
     #expect(plain.relay.requests.map { $0.signature != nil } == [true, true, false])
-    let next = try await plain.reopened { $0.signer = stand.signer }
+    let next = try await plain.reopened { settings in
+      settings.signer = stand.signer
+      settings.lanes[.default]?.signed = true
+    }
     try await next.untilDelivered(try await next.enqueue(4...4))
     let statement = try next.statement("/4")
     #expect(statement.isAnew && statement.former?.sequence == 2)

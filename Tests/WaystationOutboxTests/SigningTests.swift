@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Items that the device signs", .timeLimit(.minutes(1)))
+@Suite("Items that the device signs", .timeLimit(.minutes(5)))
 struct SigningTests {
   @Test("each item comes with a statement that follows on the one before it")
   func chain() async throws {
@@ -67,6 +67,42 @@ struct SigningTests {
         Request("POST", "/", headers: [("item-signature", "mine")]))
     }
     await stand.outbox.close()
+  }
+
+  @Test(
+    "a lane that was signed waits where its signer is missing, and others go",
+    arguments: [true, false])
+  func missing(verifies: Bool) async throws {
+    let stand = try await SigningStand.open()
+    try await stand.untilDelivered(try await stand.enqueue(1...1))
+    stand.relay.cut()
+    let signed = try await stand.enqueue(2...2)
+    try await stand.untilSigned(1)
+    await stand.outbox.close()
+    stand.relay.mend()
+    let plain = try await stand.reopened { settings in
+      settings.signer = nil
+      if !verifies { settings.verifier = nil }
+    }
+    let events = plain.outbox.events()
+    try await plain.untilDelivered(signed)
+    let ids = try await plain.enqueue(3...4)
+    let failure = await events.first { event -> SignerFailure? in
+      if case .signerFailing(let failure) = event { failure } else { nil }
+    }
+    #expect(failure?.reason.contains("LaneSettings.signed = false") == true)
+    try await plain.untilDelivered(try await plain.enqueue(1...2, lane: "others"))
+    let passedOver = await plain.outbox.run(within: .seconds(60)).skipped
+    #expect(passedOver.map(\.1) == [.unsigned, .unsigned])
+    #expect(plain.relay.requests.filter { $0.lane == "default" }.count == 2)
+    let next = try await plain.reopened { settings in
+      settings.signer = stand.signer
+      settings.verifier = TestReceiptVerifier()
+    }
+    try await next.untilDelivered(ids)
+    #expect(try next.signedNumbers() == 4)
+    #expect(try !next.statement("/3").isAnew)
+    await next.outbox.close()
   }
 
   @Test("a signer that is locked holds its own lanes back, and nothing goes unsigned")

@@ -5,7 +5,7 @@ import WaystationOutboxTesting
 
 import struct RelayCore.StoreError
 
-@Suite("Answers after which all stands as before", .timeLimit(.minutes(1)))
+@Suite("Answers after which all stands as before", .timeLimit(.minutes(5)))
 struct StandstillTests {
   @Test("such as void for an item, are followed by a pause")
   func void() async throws {

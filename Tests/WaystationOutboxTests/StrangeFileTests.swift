@@ -7,7 +7,7 @@ import WaystationOutboxTesting
 @testable import WaystationOutbox
 
 /// What a bad disk, another process or a person has left in an outbox's folders.
-@Suite("Files and rows that no outbox has written", .timeLimit(.minutes(1)))
+@Suite("Files and rows that no outbox has written", .timeLimit(.minutes(5)))
 struct StrangeFileTests {
   @Test("in the mailbox are set aside, without waiting, and the items come")
   func mailbox() async throws {

@@ -17,8 +17,8 @@ struct Arguments {
   static let usage = """
     usage: outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME] [--path PATH]
            [--token-file FILE] [--certificates FILE] [--custody accepted|receipt|delivered]
-           [--evidence] [--sign-key FILE] [--pin KEY]... [--wait-max SECONDS] [--acknowledge]
-           [--drain SECONDS] [--check-in SECONDS] < LINES
+           [--evidence] [--sign-key FILE | --unsigned] [--pin KEY]... [--wait-max SECONDS]
+           [--acknowledge] [--drain SECONDS] [--check-in SECONDS] < LINES
            outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME]
            --print receipts|ledger
            outbox-gateway --sign-key FILE --show-key
@@ -36,6 +36,7 @@ struct Arguments {
   private var custody = Custody.accepted
   private var keepsEvidence = false
   private var signer: OpenSSLSigner?
+  private var isUnsigned = false
   private(set) var showsKey = false
   private var pins: [KeyID] = []
   private var waitMax: Duration?
@@ -71,6 +72,7 @@ struct Arguments {
     guard !showsKey, !folder.isEmpty, !relay.isEmpty, !client.isEmpty else {
       throw Fault(words: Self.usage)
     }
+    guard !isUnsigned || signer == nil else { throw Fault(words: "--sign-key or --unsigned?") }
   }
 
   /// Takes an option that has no value.
@@ -79,6 +81,7 @@ struct Arguments {
     case "--acknowledge": acknowledges = true
     case "--evidence": keepsEvidence = true
     case "--show-key": showsKey = true
+    case "--unsigned": isUnsigned = true
     default: return false
     }
     return true
@@ -136,6 +139,7 @@ struct Arguments {
     // A lane that is opened without evidence waits for no signature any more: to print lets go of
     // nothing.
     lane.evidence = keepsEvidence || prints != nil
+    lane.signed = !isUnsigned
     settings.lanes[self.lane] = lane
     if custody != .accepted || lane.evidence || signer != nil {
       settings.verifier = OpenSSLReceiptVerifier()

@@ -17,6 +17,10 @@ final class DatabaseJobs: Sendable {
   }
 
   private let outage = Mutex<Outage?>(nil)
+  private let failures = Mutex(ReadTrouble())
+
+  /// Why the database could not be asked, if it could not several times lately.
+  func trouble() -> StoreError? { failures.withLock { $0.error(at: Lease.now()) } }
 
   /// Has something asked.
   ///
@@ -35,6 +39,7 @@ final class DatabaseJobs: Sendable {
       let result = Result { () throws(StoreError) -> Value in try body(reader) }
       let seen = reader.outage.map { Outage(error: $0, seenAt: Lease.now()) }
       outage.withLock { $0 = seen }
+      if let seen { failures.withLock { $0.note(seen.error, at: seen.seenAt) } }
       resume(result)
     }
     if !isQueued { resume(.failure(.closed(operation: operation))) }

@@ -107,6 +107,7 @@ extension PostgresStore {
       trouble: figures.trouble ?? figures.refusal ?? lease.trouble,
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
+    statistics.readTrouble = (reads.trouble() ?? shared.bodies.jobs.trouble())?.description
     statistics.names = figures.given.names
     statistics.receipts = figures.receipts
     statistics.relays = lease.relays

@@ -141,6 +141,8 @@ package struct NeedFacts: Sendable {
   package var refusedNews: RefusedNews?
   /// The error that keeps the store from writing; nil while all is well.
   package var storeTrouble: String?
+  /// The error that keeps the store from being read; nil while all is well.
+  package var readTrouble: String?
   /// The store's damage in words; nil if there is none.
   package var storeDamage: String?
   /// Why what is acknowledged may be less safe than is wanted; nil if there is no such doubt.

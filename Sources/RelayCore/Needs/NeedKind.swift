@@ -2,6 +2,8 @@
 package enum NeedKind: String, CaseIterable, Sendable {
   /// The store cannot write: devices are turned away.
   case storeTrouble = "store-trouble"
+  /// The store can write and not be read: it answers no lists, and what waits may not be delivered.
+  case readsFailing = "reads-failing"
   /// A part of the store cannot be read.
   case storeDamaged = "store-damaged"
   /// The database keeps what is acknowledged on fewer disks than it is to, or that cannot be told.

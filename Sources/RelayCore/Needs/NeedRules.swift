@@ -18,7 +18,8 @@ package struct NeedRules: Sendable {
   package func needs() -> [Need] {
     var needs: [Need] = store() + load()
     for upstream in facts.upstreams { needs += self.needs(of: upstream) }
-    needs += Self.undurable(facts) + Self.untold(facts) + Self.unread(facts)
+    needs += Self.unreadable(facts) + Self.undurable(facts)
+    needs += Self.untold(facts) + Self.unread(facts)
     needs += blocked() + configuration() + Self.certificates(facts)
     needs += keys() + clock() + gaps() + quotas()
     needs.sort {

@@ -102,6 +102,8 @@ package struct StoreStatistics: Sendable, Equatable {
   package var contentBytes: Int64
   /// The last error that kept the store from writing, in words; nil while all is well.
   package var trouble: String?
+  /// The error that has kept the store from being read lately, in words; nil while all is well.
+  package var readTrouble: String?
   /// The latest time of an acceptance or attempt, by the relay's clock at that time; nil in a new
   /// store.
   package var latestTime: WallTime?

@@ -46,11 +46,16 @@ struct CoreSettings: Sendable {
     self.lane(lane).evidence && wantsReceipts(of: lane)
   }
 
-  /// Whether the items of a lane go signed: only numbers can follow on each other.
+  /// Whether the items of a lane go signed.
   func wantsSignature(of lane: String) -> Bool {
-    guard signer != nil, verifier != nil, isRelay else { return false }
+    signer != nil && verifier != nil && mayBeSigned(lane)
+  }
+
+  /// Whether the items of a lane would go signed, were there a signer: only numbers can follow on
+  /// each other.
+  func mayBeSigned(_ lane: String) -> Bool {
     let settings = self.lane(lane)
-    return settings.signed && settings.order == .strict
+    return isRelay && settings.signed && settings.order == .strict
   }
 
   /// The tags of a collection.

@@ -20,13 +20,19 @@ extension OutboxCore {
     return try statement(of: item)?.jws == nil
   }
 
+  /// A lane that was signed stays so where the signer is missing by mistake: its items wait.
   private func wantsSignature(_ item: KeptItem) -> Bool {
-    settings.signer != nil && settings.wantsSignature(of: name(of: item.lane))
+    let name = name(of: item.lane)
+    if settings.signer == nil { return isSigned(item.lane) && settings.mayBeSigned(name) }
+    return settings.wantsSignature(of: name)
   }
+
+  /// Whether anything of a lane was signed, or was to be.
+  private func isSigned(_ lane: LaneNumber) -> Bool { state.signing.lanes[lane] != nil }
 
   /// What is signed of an item under its present number; nil if nothing is.
   func statement(of item: KeptItem) throws(StoreError) -> KeptSignature? {
-    guard let sequence = item.sequence, state.signing.lanes[item.lane] != nil,
+    guard let sequence = item.sequence, isSigned(item.lane),
       let kept = try file.signature(of: item.id), kept.sequence == sequence
     else { return nil }
     return kept
@@ -52,9 +58,11 @@ extension OutboxCore {
       try leaveUnsigned(item)
       return true
     }
-    guard let hash = receiptHash, let sequence = item.sequence,
-      let kept = try statement(of: item), kept.jws != nil
-    else { return false }
+    guard let sequence = item.sequence, let kept = try statement(of: item), kept.jws != nil else {
+      return false
+    }
+    // Without a signer there may be nothing that makes digests either. It goes as it was signed.
+    guard let hash = receiptHash else { return settings.signer == nil }
     guard let covered = covered(item, request, body, sequence) else { return false }
     if hash(covered.bytes) == kept.digest { return true }
     let isUploaded = isUploaded(item)
@@ -68,7 +76,7 @@ extension OutboxCore {
   ///
   /// What is signed of the lane later says that it does not follow on what was signed before.
   private func leaveUnsigned(_ item: KeptItem) throws(StoreError) {
-    guard state.signing.lanes[item.lane] != nil, settings(of: item.lane).order == .strict else {
+    guard isSigned(item.lane), settings(of: item.lane).order == .strict else {
       return
     }
     if let kept = try statement(of: item) {
@@ -81,7 +89,7 @@ extension OutboxCore {
 
   /// The device does not know what else was signed of a lane, or came unsigned.
   func beginSigningAnew(in lane: LaneNumber) throws(StoreError) {
-    guard state.signing.lanes[lane] != nil || settings.wantsSignature(of: name(of: lane)) else {
+    guard isSigned(lane) || settings.wantsSignature(of: name(of: lane)) else {
       return
     }
     try changeSigned(lane) { $0.isAnew = true }
@@ -102,9 +110,15 @@ extension OutboxCore {
 
   /// Has the signer sign items that are to go next.
   func askSigner(for items: [KeptItem], at now: Moment) throws(StoreError) {
-    guard !items.isEmpty, let signer = settings.signer, !state.signing.isAsking else { return }
+    guard !items.isEmpty, !state.signing.isAsking else { return }
     guard state.signing.mayAsk(at: now.monotonicMs) else {
       return noteDue(state.signing.failure?.until ?? now.monotonicMs)
+    }
+    guard let signer = settings.signer else {
+      let lane = name(of: items[0].lane)
+      return noteFailure(
+        "the lane \(lane) was signed, and there is no signer any more. "
+          + "With LaneSettings.signed = false it goes on unsigned", at: now)
     }
     var tasks: [SigningTask] = []
     var standing: Set<LaneNumber> = []
@@ -238,7 +252,12 @@ extension OutboxCore {
     // A post may be put together ahead by now.
     state.lookedBehind = 0
     guard let failure else { return state.signing.signed() }
+    noteFailure(failure, at: now)
+  }
+
+  private func noteFailure(_ failure: String, at now: Moment) {
     let until = state.signing.failed(failure, at: now.monotonicMs, random: random())
+    noteDue(until)
     tell(.signerFailing(SignerFailure(reason: failure, retryAt: wall(until, now))))
   }
 
@@ -282,7 +301,7 @@ extension OutboxCore {
   /// Nothing comes under an item's number any more: the next statement tells that.
   func giveUpStatement(of item: KeptItem) throws(StoreError) {
     guard let sequence = item.sequence,
-      state.signing.lanes[item.lane] != nil || wantsSignature(item)
+      isSigned(item.lane) || wantsSignature(item)
     else { return }
     state.signing.hasVoids = true
     try file.insertSignedVoid(item.lane, sequence)
@@ -296,7 +315,7 @@ extension OutboxCore {
   ///
   /// - Parameter hasCome: Whether the upstream has taken its request.
   func endStatement(of item: KeptItem, hasCome: Bool) throws(StoreError) {
-    guard state.signing.lanes[item.lane] != nil else { return }
+    guard isSigned(item.lane) else { return }
     try file.deleteSignature(of: item.id)
     guard state.signing.hasVoids, let sequence = item.sequence else { return }
     if hasCome {

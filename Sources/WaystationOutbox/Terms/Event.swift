@@ -51,7 +51,7 @@ public enum Event: Sendable {
   ///
   /// It is tried again by itself, and told once until it has succeeded.
   case storeFailing(String)
-  /// What has to be signed waits, since ``Settings/signer`` did not sign it.
+  /// What has to be signed waits, since ``Settings/signer`` did not sign it, or is missing.
   ///
   /// It is asked again by itself. Everything else goes on.
   case signerFailing(SignerFailure)

@@ -35,7 +35,8 @@ public struct Settings: Sendable {
   /// What signs each item of the lanes that are ``LaneSettings/signed``, for an upstream that need
   /// not trust the relay; nil for nothing.
   ///
-  /// It needs ``verifier``, for the digests, and a relay.
+  /// It needs ``verifier``, for the digests, and a relay. A lane that was signed waits while there
+  /// is none, unless it is not ``LaneSettings/signed`` any more.
   public var signer: (any HeadSigner)?
   /// The time and randomness.
   public var clock: any OutboxClock = SystemClock()

@@ -16,7 +16,7 @@ public struct Status: Sendable {
   public let nextAttempt: Instant?
   /// Whether the whole outbox is paused.
   public let isPaused: Bool
-  /// Why ``Settings/signer`` does not sign; nil if it does, or was not asked.
+  /// Why ``Settings/signer`` does not sign, be it that there is none; nil if nothing is wrong.
   public let signerFailure: SignerFailure?
 }
 

@@ -182,14 +182,14 @@ final class ChildProcess: Sendable {
   }
 
   /// Waits until its standard error holds a text.
-  func errors(hold text: String, seconds: Double = 20) async throws {
+  func errors(hold text: String, seconds: Double = 60) async throws {
     let _: Bool = try await state.wait("\"\(text)\" in the errors", seconds: seconds) {
       $0.errors.contains(text) ? true : nil
     }
   }
 
   /// Waits until its standard output holds a text.
-  func output(holds text: String, seconds: Double = 20) async throws {
+  func output(holds text: String, seconds: Double = 60) async throws {
     let _: Bool = try await state.wait("\"\(text)\" in the output", seconds: seconds) {
       $0.output.contains(text) ? true : nil
     }

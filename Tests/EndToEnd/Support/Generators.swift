@@ -47,7 +47,7 @@ func gzip(_ bytes: [UInt8]) -> [UInt8] {
 /// For what a relay only shows and does not announce; what can be waited for is waited for.
 @discardableResult
 func eventually<Result>(
-  _ what: String, seconds: Double = 20, _ look: () async throws -> Result?
+  _ what: String, seconds: Double = 60, _ look: () async throws -> Result?
 ) async throws -> Result {
   let limit = Date(timeIntervalSinceNow: seconds)
   let never = Monitor(())

@@ -122,7 +122,7 @@ final class Listener: Sendable {
   /// Waits until what has come is enough, and returns all of it.
   @discardableResult
   func events(
-    _ what: String, seconds: Double = 20, until isEnough: @escaping @Sendable ([Event]) -> Bool
+    _ what: String, seconds: Double = 60, until isEnough: @escaping @Sendable ([Event]) -> Bool
   ) async throws -> [Event] {
     try await state.wait(what, seconds: seconds) { isEnough($0.events) ? $0.events : nil }
   }

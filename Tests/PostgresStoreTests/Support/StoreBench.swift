@@ -97,7 +97,9 @@ final class QuietObserver: StoreObserver {
 struct StoreBench {
   let database: TestDatabase
 
-  init() throws { database = try TestDatabase.fresh() }
+  init(in database: TestDatabase) { self.database = database }
+
+  init() throws { self.init(in: try TestDatabase.fresh()) }
 
   /// Opens the store; whoever had it loses it.
   func open(

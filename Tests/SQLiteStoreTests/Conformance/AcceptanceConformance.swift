@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of taking envelopes.
-@Suite("conformance: acceptance", .timeLimit(.minutes(1)))
+@Suite("conformance: acceptance", .timeLimit(.minutes(5)))
 struct AcceptanceConformance {
   @Test("what is accepted comes back byte for byte", arguments: StoreFactory.planned)
   func roundTrip(_ factory: StoreFactory) async throws {

@@ -3,7 +3,7 @@ import SQLiteStore
 import Testing
 
 /// What every store promises of the audit log.
-@Suite("conformance: audit log", .timeLimit(.minutes(1)))
+@Suite("conformance: audit log", .timeLimit(.minutes(5)))
 struct AuditConformance {
   private func act(_ subject: String, _ bench: Bench, action: String = "pause") -> AuditAct {
     AuditAct(at: bench.clock.now, who: "ops", role: "steer", action: action, subject: subject)

@@ -5,7 +5,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of bodies that are too large to sit in memory.
-@Suite("conformance: large bodies", .timeLimit(.minutes(1)))
+@Suite("conformance: large bodies", .timeLimit(.minutes(5)))
 struct BodyConformance {
   /// Bytes of which none stands where another one could.
   static func bytes(_ count: Int) -> [UInt8] {

@@ -2,7 +2,7 @@ import RelayCore
 import Testing
 
 /// What every store promises to clients that check in.
-@Suite("conformance: check-in", .timeLimit(.minutes(1)))
+@Suite("conformance: check-in", .timeLimit(.minutes(5)))
 struct CheckInConformance {
   private func end(_ id: EnvelopeID, _ bench: Bench, as end: EnvelopeState) async throws {
     try await bench.record(

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of a client's whole backlog, cancelled.
-@Suite("conformance: clearing", .timeLimit(.minutes(1)))
+@Suite("conformance: clearing", .timeLimit(.minutes(5)))
 struct ClearingConformance {
   private func client(_ bench: Bench, _ name: String = "device-1") async throws -> ClientNumber {
     try #require(try await bench.planned.client(name)?.number)

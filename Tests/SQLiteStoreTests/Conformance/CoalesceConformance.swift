@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of posts that take the place of what waits.
-@Suite("conformance: coalescing", .timeLimit(.minutes(1)))
+@Suite("conformance: coalescing", .timeLimit(.minutes(5)))
 struct CoalesceConformance {
   private func body(_ text: String) -> EnvelopeBody { .inline(Array(text.utf8)) }
 

@@ -18,7 +18,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 /// The counts stay those of a recount, whatever happens.
-@Suite("conformance: counts", .timeLimit(.minutes(1)))
+@Suite("conformance: counts", .timeLimit(.minutes(5)))
 struct CountConformance {
   private struct Model {
     var states: [EnvelopeID: EnvelopeState] = [:]

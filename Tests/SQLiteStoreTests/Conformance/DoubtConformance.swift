@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of envelopes that may have arrived.
-@Suite("conformance: doubt", .timeLimit(.minutes(1)))
+@Suite("conformance: doubt", .timeLimit(.minutes(5)))
 struct DoubtConformance {
   private let sentence = "the upstream took too long, and it may have arrived"
 

@@ -4,7 +4,7 @@ import Testing
 
 /// What every store promises of changes of what has ended undelivered, and of putting it back in
 /// line.
-@Suite("conformance: what has ended", .timeLimit(.minutes(1)))
+@Suite("conformance: what has ended", .timeLimit(.minutes(5)))
 struct EndedConformance {
   private func fail(_ id: EnvelopeID, _ bench: Bench, _ end: EnvelopeState = .failed) async throws {
     try await bench.record(

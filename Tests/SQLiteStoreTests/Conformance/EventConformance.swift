@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of the event log.
-@Suite("conformance: events", .timeLimit(.minutes(1)))
+@Suite("conformance: events", .timeLimit(.minutes(5)))
 struct EventConformance {
   @Test(
     "what happens to an envelope is logged in order, with names, and is there after a restart",

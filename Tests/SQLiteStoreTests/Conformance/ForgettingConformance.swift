@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of names that nothing refers to any more.
-@Suite("conformance: forgetting names", .timeLimit(.minutes(1)))
+@Suite("conformance: forgetting names", .timeLimit(.minutes(5)))
 struct ForgettingConformance {
   @Test(
     "names are forgotten once nothing of them is kept, and get other numbers if used again",

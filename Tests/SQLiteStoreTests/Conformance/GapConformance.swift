@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of sequence numbers that wait for each other.
-@Suite("conformance: gaps in sequence numbers", .timeLimit(.minutes(1)))
+@Suite("conformance: gaps in sequence numbers", .timeLimit(.minutes(5)))
 struct GapConformance {
   @Test(
     "what comes ahead of a gap is parked, and stands in line once the gap has closed, in order",

@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteStore
 
 /// What every store promises of the history.
-@Suite("conformance: history", .timeLimit(.minutes(1)))
+@Suite("conformance: history", .timeLimit(.minutes(5)))
 struct HistoryConformance {
   private static let start = Minute(rawValue: 28_000_000)
 
@@ -111,7 +111,7 @@ struct HistoryConformance {
   }
 }
 
-@Suite("SQLite store: a damaged history", .timeLimit(.minutes(1)))
+@Suite("SQLite store: a damaged history", .timeLimit(.minutes(5)))
 struct DamagedHistoryTests {
   @Test("rows that make no sense are told, and a salvage leaves them out and keeps the others")
   func damaged() async throws {

@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of keys and atomic batches.
-@Suite("conformance: keys", .timeLimit(.minutes(1)))
+@Suite("conformance: keys", .timeLimit(.minutes(5)))
 struct KeyConformance {
   @Test(
     "the same key with the same content is a duplicate, and tells the first one's state",

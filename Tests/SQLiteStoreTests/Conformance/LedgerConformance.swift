@@ -5,7 +5,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of the ledgers of evidence lanes.
-@Suite("conformance: ledgers", .timeLimit(.minutes(1)))
+@Suite("conformance: ledgers", .timeLimit(.minutes(5)))
 struct LedgerConformance {
   private static let hash: ReceiptHash = { SHA256.digest(of: $0) }
 

@@ -4,7 +4,7 @@ import SQLiteStore
 import Testing
 
 /// What every store promises of a line that is counted, or looked up, instead of read.
-@Suite("conformance: the line, counted", .timeLimit(.minutes(1)))
+@Suite("conformance: the line, counted", .timeLimit(.minutes(5)))
 struct LineConformance {
   @Test(
     "counting finds what reading finds, from any place on, also after a restart",

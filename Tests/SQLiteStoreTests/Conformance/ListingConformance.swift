@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of lists, and of asking for many envelopes at once.
-@Suite("conformance: listing", .timeLimit(.minutes(1)))
+@Suite("conformance: listing", .timeLimit(.minutes(5)))
 struct ListingConformance {
   /// All serials that pass, over as many pages as it takes.
   private func walk(

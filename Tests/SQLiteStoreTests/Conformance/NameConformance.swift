@@ -2,7 +2,7 @@ import RelayCore
 import Testing
 
 /// What every store promises of the lists of clients and lanes.
-@Suite("conformance: clients and lanes", .timeLimit(.minutes(1)))
+@Suite("conformance: clients and lanes", .timeLimit(.minutes(5)))
 struct NameConformance {
   @Test(
     "clients come by name, page by page, by what they begin with", arguments: StoreFactory.all)

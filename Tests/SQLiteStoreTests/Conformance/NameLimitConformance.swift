@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of limits on how many clients and lanes are known.
-@Suite("conformance: limits on names", .timeLimit(.minutes(1)))
+@Suite("conformance: limits on names", .timeLimit(.minutes(5)))
 struct NameLimitConformance {
   private static func limits(
     clients: Int = .max, lanes: Int = .max, ofClient: Int = .max

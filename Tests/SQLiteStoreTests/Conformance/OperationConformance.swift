@@ -2,7 +2,7 @@ import RelayCore
 import Testing
 
 /// What every store promises of operations.
-@Suite("conformance: operations", .timeLimit(.minutes(1)))
+@Suite("conformance: operations", .timeLimit(.minutes(5)))
 struct OperationConformance {
   private func operation(_ bench: Bench, matched: Int = 3) -> Operation {
     var filter = EnvelopeSelection(client: "truck-7", tag: "t", states: [.failed, .expired])

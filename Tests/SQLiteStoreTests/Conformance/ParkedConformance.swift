@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of changes of what is parked, and of its way into the line.
-@Suite("conformance: what is parked", .timeLimit(.minutes(1)))
+@Suite("conformance: what is parked", .timeLimit(.minutes(5)))
 struct ParkedConformance {
   @Test(
     "the number of one that ended while it was parked counts as taken",

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of pauses.
-@Suite("conformance: pauses", .timeLimit(.minutes(1)))
+@Suite("conformance: pauses", .timeLimit(.minutes(5)))
 struct PauseConformance {
   @Test("a pause is there after a restart, until it is ended", arguments: StoreFactory.planned)
   func survives(_ factory: StoreFactory) async throws {

@@ -4,7 +4,7 @@ import SQLiteStore
 import Testing
 
 /// What every store promises of chains and receipts.
-@Suite("conformance: receipts", .timeLimit(.minutes(1)))
+@Suite("conformance: receipts", .timeLimit(.minutes(5)))
 struct ReceiptConformance {
   private static let hash: ReceiptHash = { SHA256.digest(of: $0) }
 

@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of references to earlier answers.
-@Suite("conformance: references", .timeLimit(.minutes(1)))
+@Suite("conformance: references", .timeLimit(.minutes(5)))
 struct ReferenceConformance {
   private let created = UpstreamResponse(
     status: 201, headers: HeaderBlock(), body: Array(#"{"id":7}"#.utf8))

@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of keys that are remembered longer than their envelopes.
-@Suite("conformance: remembered keys", .timeLimit(.minutes(1)))
+@Suite("conformance: remembered keys", .timeLimit(.minutes(5)))
 struct RememberedKeyConformance {
   /// Deletes all that has ended before now, and remembers its keys for so long after the end.
   private func delete(

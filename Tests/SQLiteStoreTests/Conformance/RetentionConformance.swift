@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of deadlines and of deleting what has ended.
-@Suite("conformance: deadlines and retention", .timeLimit(.minutes(1)))
+@Suite("conformance: deadlines and retention", .timeLimit(.minutes(5)))
 struct RetentionConformance {
   @Test(
     "passed deadlines are found in steps, and the next one is told", arguments: StoreFactory.all

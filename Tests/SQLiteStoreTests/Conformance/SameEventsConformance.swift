@@ -4,7 +4,7 @@ import StoreModel
 import Testing
 
 /// What every store logs, and what it tells clients, of the same calls.
-@Suite("conformance: the same events", .timeLimit(.minutes(1)))
+@Suite("conformance: the same events", .timeLimit(.minutes(5)))
 struct SameEventsConformance {
   /// An event or an ending, with the place in the order of posts instead of an id.
   private struct Told: Equatable {

@@ -2,7 +2,7 @@ import RelayCore
 import Testing
 
 /// What every store promises of tokens.
-@Suite("conformance: tokens", .timeLimit(.minutes(1)))
+@Suite("conformance: tokens", .timeLimit(.minutes(5)))
 struct TokenConformance {
   private func record(
     _ id: String, _ grant: TokenRecord.Grant, digest: [UInt8] = [1, 2, 3], label: String? = nil,

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What every store promises of the changes of waiting envelopes.
-@Suite("conformance: transitions", .timeLimit(.minutes(1)))
+@Suite("conformance: transitions", .timeLimit(.minutes(5)))
 struct TransitionConformance {
   private let answer = UpstreamResponse(
     status: 200, headers: HeaderBlock(), body: Array("thanks".utf8), isTruncated: true)

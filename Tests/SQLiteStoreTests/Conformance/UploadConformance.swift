@@ -4,7 +4,7 @@ import StoreModel
 import Testing
 
 /// What every store promises of uploads.
-@Suite("conformance: uploads", .timeLimit(.minutes(1)))
+@Suite("conformance: uploads", .timeLimit(.minutes(5)))
 struct UploadConformance {
   private func upload(_ bench: Bench, key: String? = nil, at time: WallTime? = nil) -> Upload {
     var draft = bench.draft(body: .inline([]))

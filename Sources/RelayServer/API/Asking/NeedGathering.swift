@@ -32,6 +32,7 @@ struct NeedGathering: Sendable {
   private func addRelay(to facts: inout NeedFacts, _ now: Now) {
     let statistics = relay.store.statistics()
     facts.storeTrouble = statistics.trouble
+    facts.readTrouble = statistics.readTrouble
     facts.durabilityDoubt = statistics.durabilityDoubt
     if let files = relay.embedded?.files() {
       facts.storeDamage = files.damage.sentence
