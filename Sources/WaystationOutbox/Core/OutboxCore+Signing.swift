@@ -6,8 +6,13 @@ extension OutboxCore {
   /// Takes up what was signed.
   func takeUpSignatures() throws(StoreError) {
     state.signing.lanes = try file.signedLanes()
-    for lane in state.lanes.keys where state.signing.lanes[lane] == nil {
-      if try file.newestSignature(of: lane) != nil { state.signing.lanes[lane] = SignedLane() }
+    for lane in state.lanes.keys {
+      let isPromised = try file.newestSignature(of: lane) != nil
+      if isPromised, !isSigned(lane) { state.signing.lanes[lane] = SignedLane() }
+      // A row may only say that nobody knows what was signed, as after a salvage.
+      if isPromised || state.signing.lanes[lane]?.sequence ?? 0 > 0 {
+        state.signing.known.insert(lane)
+      }
     }
     state.signing.hasVoids = try file.hasSignedVoids()
   }
@@ -23,7 +28,9 @@ extension OutboxCore {
   /// A lane that was signed stays so where the signer is missing by mistake: its items wait.
   private func wantsSignature(_ item: KeptItem) -> Bool {
     let name = name(of: item.lane)
-    if settings.signer == nil { return isSigned(item.lane) && settings.mayBeSigned(name) }
+    if settings.signer == nil {
+      return state.signing.known.contains(item.lane) && settings.mayBeSigned(name)
+    }
     return settings.wantsSignature(of: name)
   }
 

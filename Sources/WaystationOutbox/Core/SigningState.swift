@@ -4,6 +4,8 @@ import RelayCore
 struct SigningState: Sendable {
   /// Up to where signed items have left, of each lane in which any were signed, or are to be.
   var lanes: [LaneNumber: SignedLane] = [:]
+  /// The lanes of which it was known at the opening that something of them was signed.
+  var known: Set<LaneNumber> = []
   /// The lanes whose items go unsigned now, as far as that has been seen to.
   var left: Set<LaneNumber> = []
   /// The items below it were there when the device was restored: the relay may have had them from
