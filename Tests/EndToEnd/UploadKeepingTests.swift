@@ -59,9 +59,8 @@ extension EndToEnd {
         more: ["limits": limits, "retention": ["uploadSeconds": 0]])
       // A round of retention begins with each start.
       try await relay.start()
-      try await eventually("an upload that is forgotten") {
-        try await sender.state(location).status == 404 ? true : nil
-      }
+      try await sender.forgotten(location)
+      #expect(try await sender.state(location).status == 404)
       #expect(try await sender.create("/q") != location)
       let metrics = try await relay.device().get("/metrics").text
       #expect(metrics.contains("waystation_open_uploads 1\n"))
@@ -88,11 +87,7 @@ extension EndToEnd {
       try relay.configure(
         upstreams: ["default": Relay.quick(upstream)], more: ["retention": ["uploadSeconds": 0]])
       try await relay.start()
-      for location in locations {
-        try await eventually("an upload that is forgotten") {
-          try await sender.state(location).status == 404 ? true : nil
-        }
-      }
+      for location in locations { try await sender.forgotten(location) }
       _ = try await relay.device().request("POST", "/v1/clients/device-1/resume")
       #expect(try await bodies() == [[3, 4]])
     }

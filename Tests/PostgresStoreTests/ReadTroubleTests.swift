@@ -25,6 +25,19 @@ struct ReadTroubleTests {
     #expect(trouble.error(at: at(2 * Self.keptMs - 1)) == nil)
   }
 
+  @Test("those of a database that is away, or has just come back, are none of their own")
+  func away() {
+    var trouble = ReadTrouble()
+    for ms in 0..<3 as Range<Int64> { trouble.note(Self.error, at: at(ms)) }
+    trouble.forget(at: at(3))
+    for ms in [4, 5, ReadTrouble.graceMs] { trouble.note(Self.error, at: at(ms)) }
+    #expect(trouble.error(at: at(ReadTrouble.graceMs)) == nil)
+    for ms in 3...4 as ClosedRange<Int64> {
+      trouble.note(Self.error, at: at(ReadTrouble.graceMs + ms))
+    }
+    #expect(trouble.error(at: at(ReadTrouble.graceMs + 4)) != nil)
+  }
+
   @Test("two that are far from each other are no trouble")
   func apart() {
     var trouble = ReadTrouble()

@@ -89,8 +89,8 @@ struct TroubleTests {
         ORDER BY backend_start OFFSET 2) AS reader
       """
     _ = try connection.run([PostgresCommand(sql: ended)])
-    #expect(store.statistics().readTrouble == nil)
-    for _ in 1...3 {
+    // A beat that was late is trouble as well, and what fails soon after says nothing.
+    while store.statistics().readTrouble == nil {
       await #expect(throws: StoreError.self) { _ = try await store.pauses() }
     }
     let words = store.statistics().readTrouble

@@ -20,7 +20,15 @@ final class DatabaseJobs: Sendable {
   private let failures = Mutex(ReadTrouble())
 
   /// Why the database could not be asked, if it could not several times lately.
-  func trouble() -> StoreError? { failures.withLock { $0.error(at: Lease.now()) } }
+  ///
+  /// - Parameter isAway: Whether the database cannot be written to either.
+  func trouble(isAway: Bool) -> StoreError? {
+    let now = Lease.now()
+    return failures.withLock { failures in
+      if isAway { failures.forget(at: now) }
+      return failures.error(at: now)
+    }
+  }
 
   /// Has something asked.
   ///

@@ -107,7 +107,9 @@ extension PostgresStore {
       trouble: figures.trouble ?? figures.refusal ?? lease.trouble,
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
-    statistics.readTrouble = (reads.trouble() ?? shared.bodies.jobs.trouble())?.description
+    let isAway = statistics.trouble != nil
+    let failures = [reads, shared.bodies.jobs].compactMap { $0.trouble(isAway: isAway) }
+    statistics.readTrouble = failures.first?.description
     statistics.names = figures.given.names
     statistics.receipts = figures.receipts
     statistics.relays = lease.relays

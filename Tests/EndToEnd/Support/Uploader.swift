@@ -161,6 +161,18 @@ final class Uploader: Sendable {
     return answer
   }
 
+  /// Waits until an upload is forgotten.
+  ///
+  /// It is looked for in the list: a request about it would keep it until the next round.
+  func forgotten(_ location: String) async throws {
+    let id = (location as NSString).lastPathComponent
+    let device = relay.device(client, token: token)
+    try await eventually("an upload that is forgotten") {
+      let list = try await device.get("/v1/uploads")
+      return list.status == 200 && !list.text.contains(id) ? true : nil
+    }
+  }
+
   /// Asks where an upload ends.
   func offset(_ location: String) async throws -> Int {
     let answer = try await state(location)
