@@ -8,44 +8,40 @@ import Testing
 struct ReadTroubleTests {
   private static let error = StoreError(
     kind: .inputOutput, operation: "connect to", subject: "it", detail: "no more")
+  private static let longMs = ReadTrouble.durationMsMin
   private static let keptMs = ReadTrouble.keptMs
 
   private func at(_ ms: Int64) -> MonotonicTime {
     MonotonicTime(nanoseconds: 0).adding(milliseconds: ms)
   }
 
-  @Test("one alone is no trouble, and a second one soon after is, for a minute")
+  private func failed(at times: [Int64]) -> ReadTrouble {
+    var trouble = ReadTrouble()
+    for time in times { trouble.note(Self.error, at: at(time), isAway: false) }
+    return trouble
+  }
+
+  @Test("many at one moment are no trouble, and some for ten seconds are, for a minute")
   func repeated() {
-    var trouble = ReadTrouble()
-    trouble.note(Self.error, at: at(0))
-    #expect(trouble.error(at: at(1)) == nil)
-    trouble.note(Self.error, at: at(Self.keptMs - 1))
-    #expect(trouble.error(at: at(Self.keptMs)) == Self.error)
-    #expect(trouble.error(at: at(2 * Self.keptMs - 2)) != nil)
-    #expect(trouble.error(at: at(2 * Self.keptMs - 1)) == nil)
+    #expect(failed(at: [0, 1, 2, Self.longMs - 1]).error(at: at(Self.longMs)) == nil)
+    let trouble = failed(at: [0, Self.longMs])
+    #expect(trouble.error(at: at(Self.longMs)) == Self.error)
+    #expect(trouble.error(at: at(Self.longMs + Self.keptMs - 1)) != nil)
+    #expect(trouble.error(at: at(Self.longMs + Self.keptMs)) == nil)
   }
 
-  @Test("those of a database that is away, or has just come back, are none of their own")
-  func away() {
-    var trouble = ReadTrouble()
-    for ms in 0..<3 as Range<Int64> { trouble.note(Self.error, at: at(ms)) }
-    trouble.forget(at: at(3))
-    for ms in [4, 5, ReadTrouble.graceMs] { trouble.note(Self.error, at: at(ms)) }
-    #expect(trouble.error(at: at(ReadTrouble.graceMs)) == nil)
-    for ms in 3...4 as ClosedRange<Int64> {
-      trouble.note(Self.error, at: at(ReadTrouble.graceMs + ms))
-    }
-    #expect(trouble.error(at: at(ReadTrouble.graceMs + 4)) != nil)
-  }
-
-  @Test("two that are far from each other are no trouble")
+  @Test("those that are far from each other are no trouble")
   func apart() {
-    var trouble = ReadTrouble()
-    for minute in 0..<3 {
-      let time = Int64(minute) * Self.keptMs
-      trouble.note(Self.error, at: at(time))
-      #expect(trouble.error(at: at(time)) == nil)
-    }
+    let times = (0..<3).map { $0 * Self.keptMs }
+    #expect(failed(at: times).error(at: at(2 * Self.keptMs)) == nil)
+  }
+
+  @Test("those of a database that is away are none of their own, nor are those just before")
+  func away() {
+    var trouble = failed(at: [0, Self.longMs])
+    trouble.note(Self.error, at: at(Self.longMs + 1), isAway: true)
+    trouble.note(Self.error, at: at(Self.longMs + 2), isAway: false)
+    #expect(trouble.error(at: at(Self.longMs + 2)) == nil)
   }
 }
 #endif

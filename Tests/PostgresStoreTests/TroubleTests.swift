@@ -89,7 +89,7 @@ struct TroubleTests {
         ORDER BY backend_start OFFSET 2) AS reader
       """
     _ = try connection.run([PostgresCommand(sql: ended)])
-    // A beat that was late is trouble as well, and what fails soon after says nothing.
+    // It takes some seconds: the database might just be going away.
     while store.statistics().readTrouble == nil {
       await #expect(throws: StoreError.self) { _ = try await store.pauses() }
     }

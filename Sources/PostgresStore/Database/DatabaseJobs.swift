@@ -17,19 +17,6 @@ final class DatabaseJobs: Sendable {
   }
 
   private let outage = Mutex<Outage?>(nil)
-  private let failures = Mutex(ReadTrouble())
-
-  /// Why the database could not be asked, if it could not several times lately.
-  ///
-  /// - Parameter isAway: Whether the database cannot be written to either.
-  func trouble(isAway: Bool) -> StoreError? {
-    let now = Lease.now()
-    return failures.withLock { failures in
-      if isAway { failures.forget(at: now) }
-      return failures.error(at: now)
-    }
-  }
-
   /// Has something asked.
   ///
   /// - Parameters:
@@ -43,11 +30,9 @@ final class DatabaseJobs: Sendable {
     let askedAt = Lease.now()
     let isQueued = queue.push { [self] reader in
       if let error = outage(since: askedAt) { return resume(.failure(error)) }
-      reader.outage = nil
       let result = Result { () throws(StoreError) -> Value in try body(reader) }
       let seen = reader.outage.map { Outage(error: $0, seenAt: Lease.now()) }
       outage.withLock { $0 = seen }
-      if let seen { failures.withLock { $0.note(seen.error, at: seen.seenAt) } }
       resume(result)
     }
     if !isQueued { resume(.failure(.closed(operation: operation))) }

@@ -11,8 +11,8 @@ final class DatabaseReader {
   let limits: DatabaseLimits
   private let isGivenUp: () -> Bool
   private var connection: ServerConnection?
-  /// Why the database could not be asked, the last time that it could not; whoever wants to know
-  /// that of a piece of work forgets it before.
+  /// Why the database could not be asked, during the present piece of work; its thread forgets it
+  /// before the next one.
   var outage: StoreError?
   /// The place of the host that the last connection was to.
   private(set) var host = 0

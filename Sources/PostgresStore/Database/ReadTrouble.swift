@@ -1,41 +1,39 @@
 #if PostgreSQL
 import RelayCore
 
-/// Whether reads fail, as who reads has met it lately.
+/// Whether reads fail while posts are taken, as who reads has met it lately.
 ///
-/// Others may succeed meanwhile: where a role has too few connections, some of those that read have
-/// one. One failure alone may be a connection that was just lost.
+/// It is told of failures alone: others may succeed meanwhile, as where a role has too few
+/// connections and some of those that read have one. A few in a row may be a database that is just
+/// going away, which the writer has not met yet.
 struct ReadTrouble: Sendable {
   /// How long a failure is told of, in milliseconds.
   static let keptMs: Int64 = 60_000
-  /// How long after other trouble a failure says nothing, in milliseconds: one connects anew.
-  static let graceMs: Int64 = 15_000
+  /// For how long reads have to have failed, in milliseconds: longer than it takes the writer and
+  /// the lease to find that the database is away.
+  static let durationMsMin: Int64 = 10_000
 
+  private var first: MonotonicTime?
   private var latest: (error: StoreError, at: MonotonicTime)?
-  private var isRepeated = false
-  private var countsFrom: MonotonicTime?
-
-  /// Notes that the database cannot be written to either, which is told by itself.
-  mutating func forget(at now: MonotonicTime) {
-    (latest, isRepeated) = (nil, false)
-    countsFrom = now.adding(milliseconds: Self.graceMs)
-  }
 
   /// Notes that the database could not be asked.
-  mutating func note(_ error: StoreError, at now: MonotonicTime) {
-    if let countsFrom, now < countsFrom { return }
-    isRepeated = latest.map { Self.isLately($0.at, now) } ?? false
+  ///
+  /// - Parameter isAway: Whether it cannot be written to either, which is told by itself.
+  mutating func note(_ error: StoreError, at now: MonotonicTime, isAway: Bool) {
+    guard !isAway else {
+      (first, latest) = (nil, nil)
+      return
+    }
+    if latest.map({ now >= $0.at.adding(milliseconds: Self.keptMs) }) ?? true { first = now }
     latest = (error, now)
   }
 
-  /// The latest failure, if there were several lately.
+  /// The latest failure, if there have been some for long enough.
   func error(at now: MonotonicTime) -> StoreError? {
-    guard isRepeated, let latest, Self.isLately(latest.at, now) else { return nil }
+    guard let first, let latest, now < latest.at.adding(milliseconds: Self.keptMs),
+      latest.at >= first.adding(milliseconds: Self.durationMsMin)
+    else { return nil }
     return latest.error
-  }
-
-  private static func isLately(_ time: MonotonicTime, _ now: MonotonicTime) -> Bool {
-    now < time.adding(milliseconds: keptMs)
   }
 }
 #endif

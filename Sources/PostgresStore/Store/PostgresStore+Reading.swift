@@ -107,9 +107,7 @@ extension PostgresStore {
       trouble: figures.trouble ?? figures.refusal ?? lease.trouble,
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
-    let isAway = statistics.trouble != nil
-    let failures = [reads, shared.bodies.jobs].compactMap { $0.trouble(isAway: isAway) }
-    statistics.readTrouble = failures.first?.description
+    statistics.readTrouble = shared.readTrouble.withLock { $0.error(at: Lease.now()) }?.description
     statistics.names = figures.given.names
     statistics.receipts = figures.receipts
     statistics.relays = lease.relays

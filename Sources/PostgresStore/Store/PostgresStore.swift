@@ -142,7 +142,11 @@ package final class PostgresStore: SharedStore {
       readers.append(
         try Self.spawn(name) {
           let reader = DatabaseReader(at: servers, shared.limits) { shared.hasGivenUp }
-          while let job = jobs.queue.next() { job(reader) }
+          while let job = jobs.queue.next() {
+            reader.outage = nil
+            job(reader)
+            if let error = reader.outage { shared.noteReadFailure(error, lease) }
+          }
         })
     }
     for index in 0..<shared.limits.readerCount {

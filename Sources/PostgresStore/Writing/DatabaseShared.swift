@@ -15,6 +15,7 @@ final class DatabaseShared: Sendable {
   /// Whether a database that cannot be reached is waited for no longer.
   private let givingUp = Monitor(false)
   let figures: Mutex<StoreFigures>
+  let readTrouble = Mutex(ReadTrouble())
   let walks = Mutex(StoreWalks())
   private let rules: Mutex<DatabaseRules>
 
@@ -22,6 +23,12 @@ final class DatabaseShared: Sendable {
     self.clock = clock
     self.rules = Mutex(rules)
     self.figures = Mutex(figures)
+  }
+
+  /// Notes that the database could not be asked.
+  func noteReadFailure(_ error: StoreError, _ lease: Lease) {
+    let isAway = figures.withLock { $0.trouble != nil } || lease.trouble != nil
+    readTrouble.withLock { $0.note(error, at: Lease.now(), isAway: isAway) }
   }
 
   /// Goes by other rules from now on.
