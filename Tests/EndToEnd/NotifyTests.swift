@@ -23,7 +23,7 @@ extension EndToEnd {
               "url": receiver.url, "signing": ["keys": [Self.key]] as Body, "onFailure": onFailure,
             ] as Body,
           ] as Body,
-          "notify": ["upstream": "alarm", "path": path] as Body,
+          "name": "cell-1", "notify": ["upstream": "alarm", "path": path] as Body,
         ])
     }
 
@@ -55,6 +55,9 @@ extension EndToEnd {
       #expect(first["Waystation-Client"] == "waystation")
       #expect(first["Content-Type"] == "application/json" && first["webhook-signature"] != nil)
       let started = try message(first)
+      #expect(started["relay"] as? String == "cell-1")
+      #expect((started["text"] as? String)?.hasPrefix("cell-1: ") == true)
+      #expect(try await relay.device().get("/status").json()["name"] as? String == "cell-1")
       #expect(started["type"] as? String == "started" && kinds(started, "needs").isEmpty)
       try await eventually("the first message is delivered") {
         let list = try await relay.device().get("/v1/envelopes?client=waystation&state=delivered")
@@ -78,7 +81,7 @@ extension EndToEnd {
       _ = try await device.request("POST", "/v1/upstreams/alarm/probe")
       let told = try await receiver.received(count: 3).dropFirst().map { try message($0) }
       #expect(kinds(told[0], "began") == ["lanes-blocked"])
-      #expect(told[0]["text"] as? String == "one lane stands: default answered 422")
+      #expect(told[0]["text"] as? String == "cell-1: one lane stands: default answered 422")
       #expect(kinds(told[0], "needs") == ["lanes-blocked"] && kinds(told[0], "ended").isEmpty)
       #expect(kinds(told[1], "ended") == ["lanes-blocked"] && kinds(told[1], "needs").isEmpty)
       // What was about the receiver itself was never told.
@@ -251,7 +254,8 @@ extension EndToEnd {
       let last = try message(try #require(all.last))
       #expect(kinds(last, "needs") == ["lanes-blocked"])
       let text = try #require(last["text"] as? String)
-      #expect(text.hasPrefix("the relay was started; one thing needs you: one lane stands: "))
+      #expect(
+        text.hasPrefix("cell-1: the relay was started; one thing needs you: one lane stands: "))
     }
   }
 }

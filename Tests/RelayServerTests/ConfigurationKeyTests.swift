@@ -7,6 +7,7 @@ struct ConfigurationKeyTests {
   /// The keys that ``ConfigurationLoadTests/everything`` does not have, or writes in another form.
   private static let rest = """
     {
+      "name": "cell-1.example",
       "listen": [
         {"address": "127.0.0.1:8443", "for": "devices",
          "tls": {"certificate": "/c.pem", "key": "/k.pem", "minVersion": "1.3",

@@ -37,6 +37,13 @@ struct StatusTextTests {
     #expect(before.first?.sentence.hasPrefix("since 2027-01-14 07:58 UTC: ") == true)
   }
 
+  @Test("a relay that has a name is shown with it")
+  func name() throws {
+    let named = try lines(#"{"name": "cell-1", "needs": [], "upstreams": []}"#)
+    #expect(named.hasPrefix("● cell-1, http://a  "), "\(named)")
+    #expect(try lines(#"{"needs": [], "upstreams": []}"#).hasPrefix("● http://a  "))
+  }
+
   @Test("who signs receipts is told where any are made")
   func receipts() throws {
     let receipts = #""receipts": {"issuer": "https://relay.example", "kid": "auylu0"}"#

@@ -75,7 +75,8 @@ def tells_as_it_happens(trial):
     browser.says("#notes", "5 dead letters kept")
     browser.says("#news", "default answered 422 “No such depot”")
     browser.says("#news", "Upstream archive was paused")
-    assert browser.run("return document.title") == "(5) Waystation"
+    assert browser.run("return document.title") == "(5) depot-7, Waystation"
+    browser.says(".brand", "depot-7")
     order = browser.run("return [...document.querySelectorAll('main > section')].map((s) => s.id)")
     assert order.index("needs") < order.index("upstreams") < order.index("charts"), order
     assert browser.run("return document.querySelectorAll('#charts path.line').length") >= 5

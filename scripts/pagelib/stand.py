@@ -91,7 +91,7 @@ class Relay:
         self.port = free_port()
         self.tokens = {}
         self.process = None
-        config = {"upstreams": upstreams, "data": str(self.folder / "data"),
+        config = {"name": "depot-7", "upstreams": upstreams, "data": str(self.folder / "data"),
                   "listen": [f"127.0.0.1:{self.port}"], "shutdownGraceSeconds": 1}
         if access:
             config["access"] = {"operators": self._operators()}

@@ -24,7 +24,9 @@ function draw(status) {
   $("verdict").dataset.level = verdict.level;
   say($("verdict-text"), `${verdict.sentence}.`);
   say($("verdict-more"), more(status));
-  document.title = `${verdict.needs.length > 0 ? `(${verdict.needCount}) ` : ""}Waystation`;
+  const place = status.name ? `${status.name}, ` : "";
+  document.title = `${verdict.needs.length > 0 ? `(${verdict.needCount}) ` : ""}${place}Waystation`;
+  say($("relay-name"), status.name ?? "");
   showItems("needs", isUnfolded ? verdict.needs : verdict.needs.slice(0, needsBeforeFold));
   showFold(verdict.needs.length);
   showItems("notes", verdict.notes);

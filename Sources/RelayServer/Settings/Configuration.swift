@@ -6,6 +6,7 @@ import RelayCore
 /// Made by ``load(file:environment:flags:)`` from a JSON file, variables and flags, and checked as
 /// a whole before anything is opened. The names are those of the file.
 package struct Configuration: KeyedSection, Sendable {
+  package var name: String?
   package var listen = [ListenerConfiguration.loopback(port: 8080)]
   package var access = AccessConfiguration()
   package var data = "./data"
@@ -57,6 +58,14 @@ extension Configuration {
   static let secondsMax = 3_155_760_000
 
   @KeyList static var keys: [Key] {
+    Key(
+      "name", \.name,
+      .unlessAbsent(
+        .text("1 to 64 letters, digits, `.`, `_` or `-`", UpstreamConfiguration.isName)),
+      """
+      what this relay and its spares are called where people see more than one: on the page, by \
+      `waystation status`, in `/status`, and in [messages](operating.md#be-told)
+      """)
     Key(
       "listen", \.listen, ListenerConfiguration.form + " or an array of such",
       "where to listen, and for whom: see [below](#listen)",

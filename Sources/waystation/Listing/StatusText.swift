@@ -28,8 +28,9 @@ struct StatusText {
     let state = status.text("state") ?? "?"
     let mark = terminal.styled("●", troubles.isEmpty ? .good : .bad)
     let uptime = HumanText.span(milliseconds: status.number("uptimeSeconds") * 1000)
+    let place = (status.text("name").map { SafeText.line($0) + ", " } ?? "") + SafeText.line(server)
     var lines = [
-      "\(mark) \(terminal.styled(SafeText.line(server), .bold))  \(SafeText.line(state)) for "
+      "\(mark) \(terminal.styled(place, .bold))  \(SafeText.line(state)) for "
         + "\(uptime), version \(SafeText.line(status.text("version") ?? "?"))",
       "  " + sentence(troubles.reduce(Int64(troubles.count)) { $0 + $1.more }),
     ]

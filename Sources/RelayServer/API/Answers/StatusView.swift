@@ -62,6 +62,7 @@ package struct StatusView: Sendable {
   package func json() -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
+      if let name = configuration.settings.configuration.name { json.member("name", name) }
       json.member("version", ReleaseVersion.number)
       json.member("state", isDraining ? "draining" : "running")
       json.member("startedAt", startedAt)

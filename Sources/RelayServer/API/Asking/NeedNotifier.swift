@@ -17,8 +17,7 @@ final class NeedNotifier: Sendable {
   /// Called by one at a time. What cannot be stored now is tried with the next look.
   func tell(_ needs: [Need]) async {
     guard !relay.isDraining else { return }
-    let configuration = relay.inForce.withLock { $0.settings.configuration.notify }
-    let receiver = configuration.receiver
+    let receiver = relay.inForce.withLock { $0.settings.configuration.notify.receiver }
     let now = relay.now().monotonic
     guard let message = news.withLock({ $0.message(needs, to: receiver, at: now) }), let receiver,
       let draft = draft(of: message, to: receiver)
@@ -63,11 +62,14 @@ final class NeedNotifier: Sendable {
   }
 
   private func json(_ message: NeedNews.Message) -> [UInt8] {
+    let name = relay.inForce.withLock { $0.settings.configuration.name }
     var json = JSONWriter()
     json.object { json in
       json.member("type", message.occasion.rawValue)
+      if let name { json.member("relay", name) }
       json.member("at", relay.now().wall)
-      json.member("text", message.sentence)
+      // A chat shows the sentence alone, and may be told by several relays.
+      json.member("text", name.map { "\($0): \(message.sentence)" } ?? message.sentence)
       Self.write("began", message.began, to: &json)
       Self.write("changed", message.changed, to: &json)
       Self.write("ended", message.ended, to: &json)
