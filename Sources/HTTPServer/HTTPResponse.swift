@@ -95,18 +95,19 @@ package struct ResponseFields: Sendable {
   ///
   /// - Returns: Whether the field was added.
   @discardableResult
-  package mutating func add(
-    name: some Collection<UInt8>, value: some Collection<UInt8>
-  ) -> Bool {
-    guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
-      return false
+  package mutating func add(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) -> Bool {
+    name.withUnsafeBufferPointer { name in
+      guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
+        return false
+      }
+      value.withUnsafeBufferPointer { value in append(name, value) }
+      return true
     }
-    append(name, value)
-    return true
   }
 
-  @inline(__always)
-  private mutating func append(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
+  private mutating func append(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
     // Most responses have two or three short fields.
     if bytes.isEmpty { bytes.reserveCapacity(max(128, name.count + value.count + 4)) }
     if Self.matches(name, "date") { hasDate = true }
@@ -133,7 +134,7 @@ package struct ResponseFields: Sendable {
     return nil
   }
 
-  private static func isReserved(_ name: some Collection<UInt8>) -> Bool {
+  private static func isReserved(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
     switch name.count {
     case 7: matches(name, "trailer") || matches(name, "upgrade")
     case 10: matches(name, "connection") || matches(name, "keep-alive")
@@ -143,8 +144,8 @@ package struct ResponseFields: Sendable {
     }
   }
 
-  /// A function of this module rather than of `FieldSyntax`, since it is called with any
-  /// collection.
+  /// A function of this module rather than of `FieldSyntax`, since it is called with slices and
+  /// buffers.
   private static func matches(_ name: some Collection<UInt8>, _ other: StaticString) -> Bool {
     guard name.count == other.utf8CodeUnitCount else { return false }
     return other.withUTF8Buffer { other in

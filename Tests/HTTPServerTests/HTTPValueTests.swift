@@ -11,7 +11,7 @@ struct HTTPValueTests {
     headers.add("X-Words", "a\r\nSet-Cookie: b\u{0}")
     #expect(headers.bytes == Array("X-Words: a  Set-Cookie: b \r\n".utf8))
     for name in ["X Y", "", "X:", "X\r\n"] {
-      let isTaken = headers.add(name: name.utf8, value: "1".utf8)
+      let isTaken = headers.add(name: Array(name.utf8)[...], value: [UInt8(ascii: "1")])
       #expect(!isTaken)
     }
   }
@@ -23,7 +23,7 @@ struct HTTPValueTests {
     ])
   func reserved(_ name: String) {
     var headers = ResponseFields()
-    let isTaken = headers.add(name: name.utf8, value: "1".utf8)
+    let isTaken = headers.add(name: Array(name.utf8)[...], value: [UInt8(ascii: "1")])
     #expect(!isTaken)
     #expect(headers.bytes.isEmpty)
   }
