@@ -78,9 +78,11 @@ struct LogImageTests {
     var before: (database: [UInt8], log: [UInt8])
     var copied: [UInt8]
     var header: [UInt8]
+    /// The same after more commits, as many as there were before.
+    var again: (database: [UInt8], log: [UInt8])
   }
 
-  private func startedOver() throws -> StartedOver {
+  private func startedOver(commits: Int = 6) throws -> StartedOver {
     let folder = Bench.freshFolder()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -95,12 +97,14 @@ struct LogImageTests {
       PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (n INTEGER PRIMARY KEY, m INTEGER);
       INSERT INTO t VALUES (1, 0)
       """)
-    for number in 1...6 { try connection.execute("UPDATE t SET m = \(number)") }
+    for number in 1...commits { try connection.execute("UPDATE t SET m = \(number)") }
     let before = (try bytes(), try bytes("-wal"))
     try connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
     let copied = try bytes()
-    try connection.execute("UPDATE t SET m = 7")
-    return StartedOver(before: before, copied: copied, header: Array(try bytes("-wal")[..<32]))
+    for number in 1...commits { try connection.execute("UPDATE t SET m = -\(number)") }
+    let again = (try bytes(), try bytes("-wal"))
+    return StartedOver(
+      before: before, copied: copied, header: Array(again.1[..<32]), again: again)
   }
 
   private func image(of database: [UInt8], _ log: [UInt8]) throws -> LogImage {
@@ -127,10 +131,58 @@ struct LogImageTests {
   @Test("any one wrong bit of a log's beginning is damage, as long as the log is not copied")
   func headerBits() throws {
     let started = try startedOver()
-    for bit in 0..<32 * 8 {
-      var log = started.before.log
-      log[bit / 8] ^= 1 << (bit % 8)
-      #expect(try image(of: started.before.database, log).isDamaged, "\(bit)")
+    for commits in [1, 6] {
+      let whole = started.before.log[..<Self.end(ofCommits: commits)]
+      for bit in 0..<32 * 8 {
+        var log = Array(whole)
+        log[bit / 8] ^= 1 << (bit % 8)
+        #expect(try image(of: started.before.database, log).isDamaged, "\(bit) of \(commits)")
+      }
     }
+  }
+
+  /// Where the log ends with one of its commits: the first has the table and its pages.
+  private static func end(ofCommits count: Int) -> Int { 32 + (3 + count) * (24 + pageBytes) }
+
+  @Test(
+    "a log whose first bytes are lost, with its first frame or more, is damaged",
+    arguments: [24..<32, 0..<32, 0..<48, 0..<512, 0..<4096, 0..<3 * 4096])
+  func lostFront(_ lost: Range<Int>) throws {
+    let started = try startedOver()
+    for (commits, byte) in [(1, 0), (6, 0), (6, 0xA5)] {
+      var log = Array(started.before.log[..<Self.end(ofCommits: commits)])
+      log.replaceSubrange(lost, with: lost.map { _ in UInt8(byte) })
+      let image = try image(of: started.before.database, log)
+      #expect(image.isDamaged, "\(lost) of \(commits)")
+    }
+  }
+
+  @Test("a log with the beginning that it had a round before is damaged")
+  func formerHeader() throws {
+    let started = try startedOver()
+    let former = Array(started.before.log[..<32])
+    for commits in [1, 2, 6] {
+      let log = started.again.log[..<(32 + commits * (24 + Self.pageBytes))]
+      #expect(try !image(of: started.copied, Array(log)).isDamaged)
+      #expect(try image(of: started.copied, former + log[32...]).isDamaged, "\(commits)")
+    }
+  }
+
+  @Test("a log with a beginning of the next round, and the frames of the last one, hides nothing")
+  func nextHeader() throws {
+    let started = try startedOver()
+    let image = try image(of: started.copied, started.header + started.before.log[32...])
+    #expect(!image.isDamaged && image.commitsBehindDamage == 0)
+  }
+
+  @Test("commits are found behind damage of any length")
+  func longDamage() throws {
+    let started = try startedOver(commits: 200)
+    var log = started.before.log
+    let frame = 24 + Self.pageBytes
+    let lost = 32 + 10 * frame..<32 + 190 * frame
+    log.replaceSubrange(lost, with: lost.map { _ in 0 })
+    let image = try image(of: started.before.database, log)
+    #expect(image.isDamaged && image.commitsBehindDamage > 10)
   }
 }
