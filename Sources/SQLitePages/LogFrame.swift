@@ -1,7 +1,7 @@
-/// What tells one round of a log from those before it (<https://www.sqlite.org/fileformat.html#walformat>).
+/// What tells one round of a log from those before it.
 ///
-/// Each time a log starts over, SQLite adds one to the first of its two salts, and draws the second
-/// anew.
+/// Each time a log starts over, SQLite adds one to the first of its two salts, and draws the
+/// second anew (<https://www.sqlite.org/fileformat.html#walformat>).
 struct LogRound: Equatable {
   private let number: UInt32
   private let random: UInt32
@@ -45,8 +45,10 @@ struct LogSums: Equatable {
       while place + 8 <= buffer.count {
         let one = buffer.loadUnaligned(fromByteOffset: place, as: UInt32.self)
         let two = buffer.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
-        first = first &+ (isBigEndian ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ second
-        second = second &+ (isBigEndian ? UInt32(bigEndian: two) : UInt32(littleEndian: two)) &+ first
+        first =
+          first &+ (isBigEndian ? UInt32(bigEndian: one) : UInt32(littleEndian: one)) &+ second
+        second =
+          second &+ (isBigEndian ? UInt32(bigEndian: two) : UInt32(littleEndian: two)) &+ first
         place += 8
       }
     }

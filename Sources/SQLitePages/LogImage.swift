@@ -55,6 +55,7 @@ package struct LogImage {
       readFrames(frames, of: round, known: LogIndex(index)?.frames(of: round) ?? 0)
     }
     guard isHeaderLost else { return }
+    // The header counts as one.
     damagedFrames += 1
     isDamaged = frames.areWritten
   }
@@ -64,7 +65,10 @@ package struct LogImage {
   /// So it is where a power cut has torn the header while the log started over, which it does once
   /// all of it was copied. SQLite passes such a log over, and nothing is lost by that.
   func isSuperfluous(_ log: ReadOnlyFile, beside file: ReadOnlyFile) -> Bool {
-    guard isHeaderLost, !isFrontLost, pageCount != nil, let pageBytes else { return false }
+    // Commits behind a damaged frame may not have been copied.
+    guard isHeaderLost, !isFrontLost, damagedFrames == 1, pageCount != nil, let pageBytes else {
+      return false
+    }
     return places.allSatisfy { page, place in
       page > pageCount ?? .max
         || log.read(pageBytes, at: place)

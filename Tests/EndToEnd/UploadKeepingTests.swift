@@ -43,6 +43,29 @@ extension EndToEnd {
       #expect(try await bodies() == [[UInt8](repeating: 1, count: 9000)])
     }
 
+    @Test("uploads of which nothing comes take no more of the room than one client may have")
+    func share() async throws {
+      let relay = try await relay(["storeBytesMax": 40_000_000, "clientUploadsMax": 16])
+      let greedy = Uploader(relay, client: "greedy")
+      // A first one has what room there is.
+      _ = try await greedy.create("/p", ["Upload-Length": "9000000"])
+      let second = try await greedy.creation("/q", ["Upload-Length": "9000000"])
+      #expect(second.status == 429 && second.problem == "too-many-uploads", "\(second)")
+      #expect(second.text.contains("may claim"), "\(second)")
+      let other = Uploader(relay, client: "other")
+      _ = try await other.create("/r", ["Upload-Length": "9000000"])
+    }
+
+    @Test("an upload that is kept for less than a minute is forgotten once that is over")
+    func soon() async throws {
+      let relay = try await Relay.started(
+        upstream, more: ["retention": ["uploadSeconds": 1], "limits": ["clientUploadsMax": 1]])
+      let sender = Uploader(relay)
+      let location = try await sender.create("/p", body: [1])
+      try await sender.forgotten(location)
+      _ = try await sender.create("/q")
+    }
+
     @Test("an upload that does not go on is forgotten, and what it claimed is free")
     func expiry() async throws {
       let limits: [String: any Sendable] = ["clientUploadsMax": 1]
@@ -161,7 +184,7 @@ extension EndToEnd {
       "an open upload counts against the store's limit, and ends within what it has claimed",
       .ofFiles)
     func storeLimit() async throws {
-      let relay = try await relay(["storeBytesMax": 3 << 20])
+      let relay = try await relay(["storeBytesMax": 3 << 20, "clientSharePercent": 100])
       let sender = Uploader(relay)
       let length = ["Upload-Length": "\(2 << 20)"]
       let location = try await sender.create("/p", length)

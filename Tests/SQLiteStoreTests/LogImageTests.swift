@@ -175,6 +175,15 @@ struct LogImageTests {
     #expect(!image.isDamaged && image.commitsBehindDamage == 0)
   }
 
+  @Test("a beginning that is torn does not hide that a frame behind it is damaged")
+  func tornTwice() throws {
+    let started = try startedOver()
+    var log = started.before.log
+    log.replaceSubrange(0..<16, with: started.header[..<16])
+    log[Self.end(ofCommits: 4) - 1] ^= 1
+    #expect(try image(of: started.copied, log).isDamaged)
+  }
+
   @Test("commits are found behind damage of any length")
   func longDamage() throws {
     let started = try startedOver(commits: 200)

@@ -72,6 +72,7 @@ struct Arguments {
     guard !showsKey, !folder.isEmpty, !relay.isEmpty, !client.isEmpty else {
       throw Fault(words: Self.usage)
     }
+    guard path.hasPrefix("/") else { throw Fault(words: "--path begins with /") }
     guard !isUnsigned || signer == nil else { throw Fault(words: "--sign-key or --unsigned?") }
   }
 

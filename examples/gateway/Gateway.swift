@@ -13,6 +13,8 @@ struct Gateway {
 
   // On the main thread: reading blocks it, and Swift's own threads go on.
   @MainActor static func main() async {
+    // Whoever reads what is told may end; the readings go on.
+    signal(SIGPIPE, SIG_IGN)
     do throws(Arguments.Fault) {
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       if arguments.showsKey, let key = arguments.publicKey {
@@ -89,13 +91,18 @@ struct Gateway {
         lines.removeFirst()
         isLeftOut = false
       }
+      let kept = lines.filter { $0.count <= Self.lineBytesMax }
+      var isTooLong = kept.count < lines.count
       if isLeftOut {
         rest = []
       } else if rest.count > Self.lineBytesMax {
-        Self.say("left out: a line has more than \(Self.lineBytesMax) bytes. Post it as an upload")
-        (rest, isLeftOut, hasLeftOut) = ([], true, true)
+        (rest, isLeftOut, isTooLong) = ([], true, true)
       }
-      guard await keep(lines.filter { !$0.isEmpty }.map(Array.init)) else { return false }
+      if isTooLong {
+        hasLeftOut = true
+        Self.say("left out: a line has more than \(Self.lineBytesMax) bytes. Post it as an upload")
+      }
+      guard await keep(kept.filter { !$0.isEmpty }.map(Array.init)) else { return false }
     }
   }
 
@@ -131,7 +138,7 @@ struct Gateway {
       guard let status = await outbox.status() else { return false }
       if status.waiting == 0 { return true }
       guard ContinuousClock.now < end else {
-        Self.say("\(status.waiting) are left")
+        Self.say(status.waiting == 1 ? "1 is left" : "\(status.waiting) are left")
         return false
       }
       // Each run cuts the outbox's own waits short, so they must not follow each other closely.
@@ -150,6 +157,7 @@ struct Gateway {
 
   private func tell(_ events: Events) async {
     var doubtsReceipts = arguments.wantsReceipts
+    var toldFailure: String?
     for await event in events {
       switch event {
       case .accepted where doubtsReceipts:
@@ -167,7 +175,12 @@ struct Gateway {
       case .limited(_, let reason): Self.say("waits: \(reason)")
       case .damaged(let words): Self.say("damaged: \(words)")
       case .storeFailing(let words): Self.say("waits for the disk: \(words)")
-      case .signerFailing(let failure): Self.say("cannot sign: \(failure.reason)")
+      case .signerFailing(let failure):
+        // It is asked again and again.
+        if failure.reason != toldFailure {
+          Self.say("cannot sign: \(failure.reason) (by --unsigned, its readings go unsigned)")
+        }
+        toldFailure = failure.reason
       case .receipt(let receipt): Self.say("signed for \(receipt.lane) up to \(receipt.last)")
       case .custodyBroken(let lane, .headDiffers): Self.say("no proof for \(lane): headDiffers")
       case .custodyBroken(let lane, let fault): Self.say("no proof for \(lane): \(fault)")

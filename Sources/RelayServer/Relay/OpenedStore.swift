@@ -36,7 +36,7 @@ struct OpenedStore: Sendable {
             "the store is in PostgreSQL: the data folder is not used", ("folder", .text(folder)))
         }
         return try await open(postgres, configuration, reachedAt: address) {
-          log.tell($0)
+          log.tell($0, passesOn: address != nil)
           waiting($0)
         }
       }
@@ -160,8 +160,13 @@ extension LimitsConfiguration {
 
 extension Log {
   /// Tells what the start waits for.
-  fileprivate func tell(_ wait: StoreWait) {
+  ///
+  /// - Parameter passesOn: Whether this relay has a listener for relays: another one has no port of
+  ///   its own until it has the store.
+  fileprivate func tell(_ wait: StoreWait, passesOn: Bool) {
     switch wait {
+    case .another where !passesOn:
+      info("another relay has the store: this one waits as a spare, and does not listen")
     case .another(let address):
       info(
         "another relay has the store: this one waits as a spare",

@@ -104,14 +104,22 @@ final class DiskRoom: Sendable {
   }
 
   /// Whether an error says that, and nothing of the disk itself.
-  func isLimitReached(_ error: StoreError) -> Bool { error.detail == limitReached().detail }
+  func isLimitReached(_ error: StoreError) -> Bool {
+    [false, true].contains { error.detail == limitReached(byUploads: $0).detail }
+  }
 
   /// The error that the store has reached its limit.
-  func limitReached() -> StoreError {
+  ///
+  /// - Parameter byUploads: Whether it would not have without what open uploads have claimed.
+  func limitReached(byUploads: Bool) -> StoreError {
     StoreError(
       kind: .diskFull, operation: "add to", subject: folder,
-      detail: "the store has as many bytes as limits.storeBytesMax allows. The relay goes on by "
-        + "itself once enough envelopes have been delivered and forgotten.")
+      detail: byUploads
+        ? "the store and what open uploads have claimed take as many bytes as limits.storeBytesMax "
+          + "allows. 'waystation uploads list' shows the uploads, and 'waystation uploads cancel' "
+          + "gives one up; the relay goes on by itself once they are complete or forgotten."
+        : "the store has as many bytes as limits.storeBytesMax allows. The relay goes on by "
+          + "itself once enough envelopes have been delivered and forgotten.")
   }
 }
 

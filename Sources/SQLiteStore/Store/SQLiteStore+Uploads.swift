@@ -4,7 +4,11 @@ extension SQLiteStore {
   /// Implements `UploadStore.beginUpload`.
   package func beginUpload(_ upload: Upload) async throws(StoreError) -> Upload {
     let claim = upload.length ?? 0
-    guard files().roomBytes >= claim else { throw shared.room.limitReached() }
+    guard files().roomBytes >= claim else {
+      throw shared.room.bytesLeft < claim
+        ? shared.room.lackOfRoom(operation: "begin an upload")
+        : shared.room.limitReached(byUploads: true)
+    }
     // The file first: a row without one would be an upload that is lost.
     let file = try await UploadFileWriter.create(in: shared.bodies)
     shared.room.uploads.hold(claim, for: file)

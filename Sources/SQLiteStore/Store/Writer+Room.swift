@@ -90,8 +90,9 @@ extension Writer {
       if left <= 0, try left + freeBytes() <= 0 { return room.lackOfRoom(operation: "add to") }
       guard let bytesMax = room.limits.storeBytesMax else { return nil }
       let used = try connection.number("PRAGMA page_count") * pageBytes - freeBytes()
-      let bodyBytes = state.ledger.fileBytes + room.uploads.total
-      return used + bodyBytes < bytesMax ? nil : room.limitReached()
+      let stored = used + state.ledger.fileBytes
+      let isWithin = stored + room.uploads.total < bytesMax
+      return isWithin ? nil : room.limitReached(byUploads: stored < bytesMax)
     } catch {
       // The transaction that follows meets the same trouble, and tells it.
       return nil

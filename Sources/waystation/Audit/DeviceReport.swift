@@ -76,7 +76,8 @@ struct DeviceReport {
   /// The lines of the record that the audit says nothing of.
   private var leftOut: String {
     guard skipped > 0 else { return "" }
-    return "\nleft out, without a number or of other lanes: \(skipped) lines"
+    return
+      "\nleft out, without a number or of other lanes: \(HumanText.counted(Int64(skipped), "line"))"
       + (unsigned > 0 ? ", of which \(unsigned) may be of this lane, and are not signed" : "")
   }
 
@@ -86,10 +87,12 @@ struct DeviceReport {
       return "signed by the device: nothing came"
     }
     var line =
-      "signed by the device: \(HumanText.count(Int64(counts.signed))) numbers,"
+      "signed by the device: \(HumanText.counted(Int64(counts.signed), "number")),"
       + " \(counts.first) to \(counts.last)"
     if counts.before > 0 { line += "; \(counts.before) came unsigned before them" }
-    if counts.anew > 0 { line += "; it began anew \(counts.anew) times" }
+    if counts.anew > 0 {
+      line += "; it began anew \(HumanText.counted(Int64(counts.anew), "time"))"
+    }
     return line
   }
 

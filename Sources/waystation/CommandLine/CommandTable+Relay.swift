@@ -159,11 +159,13 @@ extension CommandTable {
           .text(
             "--to", "PLACE",
             "where to: a database without rows, or a folder that is empty or not there yet"),
-          passwordFile,
+          passwordFile, environmentFile,
         ]),
       ActionSpec(
         name: "reopen", summary: "let a relay start again on one that was moved away",
-        options: [.text("--at", "PLACE", "the store that was moved away"), passwordFile]),
+        options: [
+          .text("--at", "PLACE", "the store that was moved away"), passwordFile, environmentFile,
+        ]),
     ],
     options: [
       .flag("--json", "check, backup, move, rescue: print one JSON object in place of text")

@@ -7,8 +7,9 @@ enum StoreOrder: Equatable {
   case salvage(data: String?, to: String)
   case backup(data: String?, to: String, isJSON: Bool)
   /// Each place is a database's URL, a configuration file, or a folder.
-  case move(from: String, to: String, passwordFile: String?, isJSON: Bool)
-  case reopen(at: String, passwordFile: String?)
+  case move(
+    from: String, to: String, passwordFile: String?, environmentFiles: [String], isJSON: Bool)
+  case reopen(at: String, passwordFile: String?, environmentFiles: [String])
   /// Calls the relay that the options name.
   case rescue(to: String, OptionReader)
 
@@ -68,7 +69,8 @@ enum StoreOrder: Equatable {
     }
     return .move(
       from: try place(options, "--from", of: "move"), to: try place(options, "--to", of: "move"),
-      passwordFile: options.text("--password-file"), isJSON: options.has("--json"))
+      passwordFile: options.text("--password-file"),
+      environmentFiles: options.texts("--environment-file"), isJSON: options.has("--json"))
   }
 
   private static func reopen(_ options: OptionReader) throws(UsageError) -> StoreOrder {
@@ -77,7 +79,8 @@ enum StoreOrder: Equatable {
     }
     return .reopen(
       at: try place(options, "--at", of: "reopen"),
-      passwordFile: options.text("--password-file"))
+      passwordFile: options.text("--password-file"),
+      environmentFiles: options.texts("--environment-file"))
   }
 
   /// A place; no password, which others could see.

@@ -72,7 +72,8 @@ enum CheckCommand {
           StandardStream.output.line("all upstreams that were tried can be used")
           return .good
         }
-        StandardStream.error.line("\(faults) of \(trials.count) upstreams cannot be used")
+        StandardStream.error.line(
+          "\(faults) of \(HumanText.counted(Int64(trials.count), "upstream")) cannot be used")
         return .failed
       }
     } catch {

@@ -8,12 +8,16 @@ import RelayServer
 /// SIGINT and SIGTERM end the copying; the next move to the same place begins it anew.
 enum MoveCommand {
   static func run(
-    from source: String, to target: String, passwordFile: String?, isJSON: Bool
+    from source: String, to target: String, passwordFile: String?, environmentFiles: [String],
+    isJSON: Bool
   ) -> ExitCode {
     let bar = ProgressLine()
     let stop = PendingStop()
     do {
-      let places = (from: try place(source, passwordFile), to: try place(target, passwordFile))
+      let places = (
+        from: try place(source, passwordFile, environmentFiles),
+        to: try place(target, passwordFile, environmentFiles)
+      )
       if let flaw = flaw(in: places) { return fail("move", flaw) }
       let report = try StoreMover.run(from: places.from, to: places.to) {
         step throws(StoreError) in
@@ -36,9 +40,11 @@ enum MoveCommand {
   }
 
   /// Lets a relay start again on a store that was moved away.
-  static func reopen(_ word: String, passwordFile: String?) -> ExitCode {
+  static func reopen(
+    _ word: String, passwordFile: String?, environmentFiles: [String]
+  ) -> ExitCode {
     do {
-      let place = try place(word, passwordFile)
+      let place = try place(word, passwordFile, environmentFiles)
       if let flaw = place.flaw { return fail("reopen", flaw) }
       guard let target = try StoreMover.reopen(place) else {
         return fail("reopen", "\(StorePlace.isURL(word) ? "it" : word) was not moved away")
@@ -61,7 +67,7 @@ enum MoveCommand {
 
   /// A place as the command line names it: a URL, a configuration file, or a folder.
   private static func place(
-    _ word: String, _ passwordFile: String?
+    _ word: String, _ passwordFile: String?, _ environmentFiles: [String]
   ) throws(PlaceFailure) -> StorePlace {
     guard !StorePlace.isURL(word), isFile(word) else {
       return StorePlace(word, passwordFile: passwordFile)
@@ -74,8 +80,11 @@ enum MoveCommand {
     }
     var source = ConfigurationSource()
     source.configPath = word
-    let variables = Environment.variables()
+    source.environmentFiles = environmentFiles
     do throws(ConfigurationSource.Failure) {
+      let variables = try source.variables(over: Environment.variables()) { line in
+        StandardStream.error.line("warning: \(line)")
+      }
       let place = StorePlace(of: try source.load(environment: variables))
       if variables["WAYSTATION_POSTGRES_URL"]?.isEmpty == false {
         StandardStream.error.line(
@@ -146,6 +155,12 @@ enum MoveCommand {
       lines.append(
         HumanText.numbered(report.changedCount, "ended envelope has", "ended envelopes have")
           + " bytes that changed or were lost since they were accepted: do not replay them")
+    }
+    let keys = Configuration.receiptKeysName
+    if access("\(source)/\(keys)", F_OK) == 0 {
+      lines.append(
+        "\(keys) of \(source) is not moved: put it where receipts.keys of the relay there says;"
+          + " without it that relay makes new keys, which no device trusts")
     }
     lines.append("start the relay there; none starts on \(source) any more")
     return lines.joined(separator: "\n")

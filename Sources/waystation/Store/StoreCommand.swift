@@ -11,10 +11,12 @@ enum StoreCommand {
     case .salvage(let data, let target): salvage(notingMove(of: folder(data)), to: target)
     case .backup(let data, let target, let isJSON):
       BackupCommand.run(notingMove(of: folder(data)), to: target, isJSON: isJSON)
-    case .move(let source, let target, let passwordFile, let isJSON):
-      MoveCommand.run(from: source, to: target, passwordFile: passwordFile, isJSON: isJSON)
-    case .reopen(let place, let passwordFile):
-      MoveCommand.reopen(place, passwordFile: passwordFile)
+    case .move(let source, let target, let passwordFile, let environmentFiles, let isJSON):
+      MoveCommand.run(
+        from: source, to: target, passwordFile: passwordFile, environmentFiles: environmentFiles,
+        isJSON: isJSON)
+    case .reopen(let place, let passwordFile, let environmentFiles):
+      MoveCommand.reopen(place, passwordFile: passwordFile, environmentFiles: environmentFiles)
     case .rescue(let target, let options): RescueCommand.run(to: target, options)
     }
   }

@@ -73,6 +73,7 @@ struct UploadBeginning {
       switch error {
       case .full(let max, let isOfClient):
         throw .tooManyUploads(max, ofClient: isOfClient ? upload.client : nil)
+      case .share(let bytesMax): throw .uploadShareTaken(bytesMax, of: upload.client)
       case .numberTaken(let id): return .former(try await sameNumber(id, as: upload))
       }
     }

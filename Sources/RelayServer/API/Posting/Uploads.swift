@@ -227,9 +227,11 @@ extension EndpointContext {
   /// The most bytes of an upload: those of a body.
   var uploadBytesMax: Int64 { Int64(limits.bodyBytesMax) }
 
-  /// How many uploads there may be.
+  /// How much there may be of uploads.
   var uploadLimits: UploadDesk.Limits {
-    UploadDesk.Limits(all: limits.uploadsMax, ofClient: limits.clientUploadsMax)
+    UploadDesk.Limits(
+      all: limits.uploadsMax, ofClient: limits.clientUploadsMax,
+      roomBytes: relay.embedded?.files().roomBytes, clientPercent: limits.shares.clientPercent)
   }
 
   /// Whether there may be any.

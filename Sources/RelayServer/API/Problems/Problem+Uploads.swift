@@ -161,7 +161,18 @@ extension Problem {
     let words =
       client.map { "The client \($0.quoted) may have \(max) uploads open." }
       ?? "\(max) uploads may be open in all."
-    return Problem(
+    return tooManyUploads(words)
+  }
+
+  /// A client's open uploads would claim more of the room than one client may.
+  static func uploadShareTaken(_ bytesMax: Int64, of client: String) -> Problem {
+    tooManyUploads(
+      "The open uploads of the client \(client.quoted) may claim \(bytesMax) bytes, and with this"
+        + " one they would claim more.")
+  }
+
+  private static func tooManyUploads(_ words: String) -> Problem {
+    Problem(
       .tooManyUploads, words, fix: "Complete one, give one up with DELETE, or try again later."
     ).retry(afterSeconds: RetryHint.spread(RetryHint.mostSeconds))
   }

@@ -5,16 +5,24 @@ import Synchronization
 /// The uploads that are open: how many there are, the room that each claims of the quotas, and
 /// whose turn it is to go on with one.
 final class UploadDesk: Sendable {
-  /// The most uploads that there may be.
+  /// How much there may be of uploads.
   struct Limits: Sendable {
+    /// The most that are open.
     var all: Int
+    /// The most of one client.
     var ofClient: Int
+    /// The bytes that others may still claim; nil where nobody knows.
+    var roomBytes: Int64?
+    /// What all uploads of a client may claim, in percent of that and of what is claimed already.
+    var clientPercent = 100
   }
 
   /// What keeps an upload from being begun.
   enum Refusal: Error {
     /// As many are open as may be.
     case full(max: Int, isOfClient: Bool)
+    /// All that are open of the client, and this one, would claim more than a client may.
+    case share(bytesMax: Int64)
     /// Another one that is open has its number.
     case numberTaken(UploadID)
   }
@@ -22,7 +30,11 @@ final class UploadDesk: Sendable {
   private struct Open {
     let client: String
     let place: Place?
+    /// The bytes that it said it would have, as it began.
+    let announcedBytes: Int64
     var claim = HeldClaim()
+
+    var bytes: Int64 { max(announcedBytes, claim.use.bytes) }
   }
 
   /// A number in a lane.
@@ -46,10 +58,28 @@ final class UploadDesk: Sendable {
 
     mutating func add(_ upload: Upload, _ claim: HeldClaim) {
       let place = Place(upload.terms.draft)
-      open[upload.id] = Open(client: upload.client, place: place, claim: claim)
+      open[upload.id] = Open(
+        client: upload.client, place: place, announcedBytes: upload.use.bytes, claim: claim)
       ofClient[upload.client, default: 0] += 1
       // Of two that a release before let begin with one number, the first has it.
       if let place, places[place] == nil { places[place] = upload.id }
+    }
+
+    /// The most bytes that a client's uploads may claim, if one more would claim too many.
+    ///
+    /// A first one has what room there is: it may be larger than a share of a small disk.
+    func share(exceededBy upload: Upload, _ limits: Limits) -> Int64? {
+      // What there is no room for in any case is told as that.
+      guard let roomBytes = limits.roomBytes, upload.use.bytes <= roomBytes,
+        ofClient[upload.client] != nil
+      else { return nil }
+      var (all, own) = (Int64(0), upload.use.bytes)
+      for other in open.values {
+        all += other.bytes
+        if other.client == upload.client { own += other.bytes }
+      }
+      let bytesMax = Int64((Double(roomBytes) + Double(all)) * Double(limits.clientPercent) / 100)
+      return own > bytesMax ? bytesMax : nil
     }
   }
 
@@ -85,6 +115,7 @@ final class UploadDesk: Sendable {
       guard state.ofClient[upload.client, default: 0] < limits.ofClient else {
         throw .full(max: limits.ofClient, isOfClient: true)
       }
+      if let bytesMax = state.share(exceededBy: upload, limits) { throw .share(bytesMax: bytesMax) }
       state.add(upload, HeldClaim())
     }
   }

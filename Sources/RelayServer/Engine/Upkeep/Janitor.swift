@@ -19,6 +19,8 @@ final class Janitor: Sendable {
   /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have
   /// been set meanwhile.
   static let deadlineSliceMs: Int64 = 60_000
+  /// The least time between two rounds of retention for the sake of uploads, in milliseconds.
+  static let uploadRoundPauseMs: Int64 = 1_000
   /// The time between two rounds of retention, in milliseconds.
   static let retentionPeriodMs: Int64 = 60_000
 
@@ -213,7 +215,9 @@ final class Janitor: Sendable {
     await forgetReceipts()
     // What these have let go of may have been the last that spoke of a name.
     names.sweepIfDue()
-    scheduleRetention(afterMs: retentionPeriodMs)
+    // Uploads that are kept for less than the time between two rounds hold room that others want.
+    let uploadsMs = Int64(state.withLock { $0.retention.uploadSeconds }) * 1000
+    scheduleRetention(afterMs: min(retentionPeriodMs, max(Self.uploadRoundPauseMs, uploadsMs)))
   }
 
   /// The present ages of what is kept.
