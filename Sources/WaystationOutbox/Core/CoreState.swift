@@ -28,6 +28,8 @@ struct CoreState: Sendable {
   var sender: Sender
   /// Whether the relay has to be asked before anything is numbered.
   var mustRejoin = false
+  /// The lanes in which others have used a number, until the relay has said how far they have come.
+  var conflictedLanes: Set<LaneNumber> = []
   /// Whether the relay has to be asked, after a check-in, how all has ended that it has of the
   /// backup from which the device was restored.
   var mustInquire = false

@@ -139,12 +139,15 @@ extension OutboxCore {
     state.sender.answered()
     for (name, number) in highest.lanes.sorted(by: { $0.key < $1.key }) where number > 0 {
       let lane = lane(named: name)
-      guard number >= lane.next else { continue }
-      change(lane.number) { $0.next = number + 1 }
-      try endChain(of: lane.number)
-      try beginSigningAnew(in: lane.number)
-      tell(.rejoined(Lane(name)))
+      let isPassed = number >= lane.next
+      if isPassed {
+        change(lane.number) { $0.next = number + 1 }
+        try endChain(of: lane.number)
+        try beginSigningAnew(in: lane.number)
+      }
+      if state.conflictedLanes.contains(lane.number) || isPassed { tell(.rejoined(Lane(name))) }
     }
+    state.conflictedLanes = []
     state.mustRejoin = false
     try file.set(.mustRejoin, 0)
     if state.atRelay == 0 { try endInquiryOfRestored() }

@@ -38,6 +38,10 @@ extension OutboxCore {
     try takeNumber(from: item)
     try renumberLine(behind: item, passedThrough: problem.lastSequence ?? 0)
     guard problem.name == "sequence-conflict" else { return }
+    // Others have used a number of this device's, be it the next one alone.
+    try endChain(of: item.lane)
+    try beginSigningAnew(in: item.lane)
+    state.conflictedLanes.insert(item.lane)
     state.mustRejoin = true
     try file.set(.mustRejoin, 1)
   }
