@@ -150,9 +150,10 @@ extension PostgresConnection {
 }
 
 extension ServerMessage {
-  /// A message of several lines as one, without where in the server's source it comes from.
+  /// A message of several lines as one, without where in the server's source it comes from, and
+  /// without what libpq asks the reader on a line that it indents.
   static func line(_ message: String) -> String {
-    message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
+    message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") && !$0.hasPrefix("\t") }
       .map { $0.split { $0.isWhitespace }.joined(separator: " ") }.joined(separator: " ")
   }
 

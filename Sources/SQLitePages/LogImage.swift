@@ -28,8 +28,8 @@ package struct LogImage {
 
   /// Whether the header does not belong to the frames, of which SQLite would take none.
   private var isHeaderLost = false
-  /// Whether the first frame is lost as well, so that nobody knows what was copied.
-  private var isFrontLost = false
+  /// Whether the first frames are lost as well, so that nobody knows whether they were copied.
+  package private(set) var isFrontLost = false
   private var unsyncedCommitsMax = 0
 
   /// Makes an empty log.
@@ -58,6 +58,7 @@ package struct LogImage {
     // The header counts as one.
     damagedFrames += 1
     isDamaged = frames.areWritten
+    isFrontLost = isFrontLost && isDamaged
   }
 
   /// Whether the header is damaged, and all that stands behind it is in the database as well.

@@ -231,7 +231,7 @@ extension EndToEnd {
     func usage() async throws {
       let process = try ChildProcess(TestGateway.program, ["--folder", "/nowhere"])
       #expect(try await process.ending() == .exit(2))
-      #expect(process.errors.contains("usage: outbox-gateway"))
+      #expect(process.errors.contains("is missing\nusage: outbox-gateway"), "\(process.errors)")
       let help = try ChildProcess(TestGateway.program, ["--help"])
       #expect(try await help.ending() == .exit(0))
       #expect(help.output.hasPrefix("usage: outbox-gateway"), "\(help.output)")

@@ -152,7 +152,7 @@ struct ConfigurationRefusalTests {
       file(#""lanes": {"a": {"order": "newest", "ttlSeconds": 0, "startPaused": 1, "ttl": 1}}"#),
       [
         #"lanes.a.order: expected "strict" or "latest" but found "newest""#,
-        "lanes.a.ttlSeconds: expected a whole number from 1 to 3155760000, or null but found 0",
+        "lanes.a.ttlSeconds: expected a whole number from 1 to 3155760000, or null, but found 0",
         "lanes.a.startPaused: expected true or false but found 1",
         #"lanes.a.ttl: unknown key"#,
       ]

@@ -63,6 +63,26 @@ struct SalvageTests {
     }
   }
 
+  @Test(
+    "a log whose beginning is lost is refused, and a salvage says so", arguments: [48, 512, 4096])
+  func lostLogBeginning(_ bytes: Int) async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 4)
+      let before = try await bench.contents()
+      let crashed = bench.folder + "-crashed"
+      defer { try? FileManager.default.removeItem(atPath: crashed) }
+      try bench.copy(to: crashed)
+      try Damage.overwrite(
+        DataFolder.database(in: crashed) + "-wal", at: 0, with: [UInt8](repeating: 0, count: bytes))
+      #expect(throws: StoreError.self) { _ = try SQLiteStore.open(folder: crashed) }
+      let verdict = try StoreCheck.run(folder: crashed)
+      #expect(verdict.findings.contains { $0.kind == "log-damaged" }, "\(verdict.findings)")
+      let (report, findings) = try bench.salvage(from: crashed)
+      #expect(findings.contains { $0.reason.hasPrefix("the beginning of the log is lost") })
+      #expect(report.envelopes > before.envelopes.count / 2)
+    }
+  }
+
   @Test("a body that is missing or cut off is found, named by a check, and told by a salvage")
   func bodies() async throws {
     try await DamageBench.with { bench in

@@ -47,6 +47,16 @@ struct DamagedLogTests {
     await next.outbox.close()
   }
 
+  @Test("where the log's beginning is lost, that is told, and what stands behind it goes on")
+  func lostBeginning() async throws {
+    let crashed = try await CrashedOutbox.make(Self.count)
+    try Damage.overwrite(crashed.path + "-wal", at: 0, count: 512)
+    let next = try await crashed.stand.reopened()
+    #expect(await Self.told(next.outbox) != nil)
+    #expect(Set(await next.outbox.items().map(\.id)).isSuperset(of: crashed.ids.suffix(10)))
+    await next.outbox.close()
+  }
+
   @Test("wherever one bit of the log is wrong, the items of all commits before the last two stay")
   func anywhere() async throws {
     let crashed = try await CrashedOutbox.make(Self.count)

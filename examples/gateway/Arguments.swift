@@ -22,6 +22,9 @@ struct Arguments {
            outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME]
            --print receipts|ledger
            outbox-gateway --sign-key FILE --show-key
+    It ends with 0, with 1 if a line was not kept or did not get through in time, and with 2 if the
+    command line cannot be used. examples/README.md says what each option means, and each line that
+    it tells.
     """
 
   private(set) var folder = ""
@@ -69,8 +72,10 @@ struct Arguments {
       }
     }
     if showsKey, signer != nil { return }
-    guard !showsKey, !folder.isEmpty, !relay.isEmpty, !client.isEmpty else {
-      throw Fault(words: Self.usage)
+    guard !showsKey else { throw Fault(words: "--show-key needs --sign-key\n\(Self.usage)") }
+    for (name, value) in [("--folder", folder), ("--relay", relay), ("--client", client)]
+    where value.isEmpty {
+      throw Fault(words: "\(name) is missing\n\(Self.usage)")
     }
     guard path.hasPrefix("/") else { throw Fault(words: "--path begins with /") }
     guard !isUnsigned || signer == nil else { throw Fault(words: "--sign-key or --unsigned?") }

@@ -17,7 +17,8 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
 
   /// A problem with a value.
   package init(key: String, expected: String, found: String) {
-    self.init(key: key, reason: "expected \(expected) but found \(found)")
+    let comma = expected.hasSuffix(", or null") ? "," : ""
+    self.init(key: key, reason: "expected \(expected)\(comma) but found \(found)")
   }
 }
 

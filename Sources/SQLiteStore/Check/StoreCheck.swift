@@ -85,7 +85,11 @@ package final class StoreCheck {
       verdict.add(
         "log-damaged",
         "SQLite would drop acknowledged commits after the damage. 'store salvage' reads it.",
-        ["\(image.logImage.commitsBehindDamage) commits after a damaged frame"],
+        [
+          image.logImage.isFrontLost
+            ? "its beginning is lost"
+            : "\(image.logImage.commitsBehindDamage) commits after a damaged frame"
+        ],
         count: image.logImage.damagedFrames)
     }
     return image

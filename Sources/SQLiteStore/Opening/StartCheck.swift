@@ -125,8 +125,11 @@ struct StartCheck {
     }
     if image.logImage.isDamaged {
       throw damaged(
-        "its log is damaged, and SQLite would drop \(image.logImage.commitsBehindDamage) commits "
-          + "that were acknowledged")
+        image.logImage.isFrontLost
+          ? "the beginning of its log is lost, and SQLite would drop all of it, with what was "
+            + "acknowledged"
+          : "its log is damaged, and SQLite would drop \(image.logImage.commitsBehindDamage) "
+            + "commits that were acknowledged")
     }
     if image.logImage.commitsBehindDamage > 0 {
       findings.note =

@@ -93,6 +93,12 @@ package final class Salvage {
           reason: "the file is cut off: \(image.missingPages) pages of "
             + "\(image.pageCount) are missing"))
     }
+    if image.logImage.isFrontLost {
+      try add(
+        SalvageFinding(
+          kind: .page, table: "",
+          reason: "the beginning of the log is lost: what stood there alone is missing"))
+    }
     for (tree, pages) in zip(trees, pages) {
       for page in pages {
         try carryOver(Int(page), of: tree, owners, image)
