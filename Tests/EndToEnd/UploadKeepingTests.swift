@@ -43,7 +43,8 @@ extension EndToEnd {
       #expect(try await bodies() == [[UInt8](repeating: 1, count: 9000)])
     }
 
-    @Test("uploads of which nothing comes take no more of the room than one client may have")
+    @Test(
+      "uploads of which nothing comes take no more of the room than one client may have", .ofFiles)
     func share() async throws {
       let relay = try await relay(["storeBytesMax": 40_000_000, "clientUploadsMax": 16])
       let greedy = Uploader(relay, client: "greedy")
