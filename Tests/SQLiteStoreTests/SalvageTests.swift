@@ -41,14 +41,23 @@ struct SalvageTests {
     }
   }
 
-  @Test("what only the log holds is read as well, also behind a frame that is damaged")
-  func damagedLog() async throws {
+  /// A store some of which only its log has, and a copy of it as a kill leaves it.
+  private func withCrashed(
+    _ body: (DamageBench, _ crashed: String, _ before: DamageBench.Contents) async throws -> Void
+  ) async throws {
     try await DamageBench.with { bench in
       try await bench.fill(rounds: 4)
       let before = try await bench.contents()
       let crashed = bench.folder + "-crashed"
       defer { try? FileManager.default.removeItem(atPath: crashed) }
       try bench.copy(to: crashed)
+      try await body(bench, crashed, before)
+    }
+  }
+
+  @Test("what only the log holds is read as well, also behind a frame that is damaged")
+  func damagedLog() async throws {
+    try await withCrashed { bench, crashed, before in
       #expect(try bench.salvage(from: crashed).findings.isEmpty)
       #expect(try await bench.salvaged() == before)
       let log = DataFolder.database(in: crashed) + "-wal"
@@ -66,12 +75,7 @@ struct SalvageTests {
   @Test(
     "a log whose beginning is lost is refused, and a salvage says so", arguments: [48, 512, 4096])
   func lostLogBeginning(_ bytes: Int) async throws {
-    try await DamageBench.with { bench in
-      try await bench.fill(rounds: 4)
-      let before = try await bench.contents()
-      let crashed = bench.folder + "-crashed"
-      defer { try? FileManager.default.removeItem(atPath: crashed) }
-      try bench.copy(to: crashed)
+    try await withCrashed { bench, crashed, before in
       try Damage.overwrite(
         DataFolder.database(in: crashed) + "-wal", at: 0, with: [UInt8](repeating: 0, count: bytes))
       #expect(throws: StoreError.self) { _ = try SQLiteStore.open(folder: crashed) }

@@ -128,8 +128,8 @@ struct StartCheck {
         image.logImage.isFrontLost
           ? "the beginning of its log is lost, and SQLite would drop all of it, with what was "
             + "acknowledged"
-          : "its log is damaged, and SQLite would drop \(image.logImage.commitsBehindDamage) "
-            + "commits that were acknowledged")
+          : "its log is damaged, and SQLite would drop commits that were acknowledged: "
+            + "\(image.logImage.commitsBehindDamage)")
     }
     if image.logImage.commitsBehindDamage > 0 {
       findings.note =
