@@ -10,18 +10,31 @@ package struct DatabaseForm: Sendable {
   package var unsyncedCommitsMax: Int
   /// Whether it says of each page what it is for (`auto_vacuum`): see ``PointerMap``.
   package var hasPointerMaps: Bool
-  /// Whether the log's index says how far the log goes.
-  package var readsIndex: Bool
+  /// How much is known by the log's index.
+  package var indexTrust: IndexTrust
+
+  /// How much of a log's index can be relied upon.
+  package enum IndexTrust: Sendable {
+    /// None of it, or there is none.
+    case none
+    /// That it belongs to the log, or is seen not to: a power cut may have left an old one.
+    case hint
+    /// All of it: the machine has not started anew since it was made.
+    ///
+    /// A process that is killed loses nothing that it wrote. So what its index names was in the
+    /// log.
+    case exact
+  }
 
   /// Describes a database.
   package init(
     pageBytes: Int, latestVersion: Int, unsyncedCommitsMax: Int, hasPointerMaps: Bool,
-    readsIndex: Bool
+    indexTrust: IndexTrust
   ) {
     self.pageBytes = pageBytes
     self.latestVersion = latestVersion
     self.unsyncedCommitsMax = unsyncedCommitsMax
     self.hasPointerMaps = hasPointerMaps
-    self.readsIndex = readsIndex
+    self.indexTrust = indexTrust
   }
 }

@@ -37,13 +37,10 @@ package struct DatabaseImage {
         kind: .corrupt, operation: "open", subject: path, detail: "there is no such file.")
     }
     let log = try ReadOnlyFile.open(path + "-wal")
-    let index = form.readsIndex ? try ReadOnlyFile.open(path + "-shm") : nil
+    let index = form.indexTrust == .none ? nil : LogIndex(try ReadOnlyFile.open(path + "-shm"))
     let said = Self.pageBytes(in: file.read(Self.firstPageHeaderAt, at: 0))
-    var logImage = LogImage()
-    if let log {
-      logImage = LogImage(log, index: index, form: form, pageBytes: said ?? form.pageBytes)
-      if logImage.isSuperfluous(log, beside: file) { logImage = LogImage() }
-    }
+    var logImage = LogImage(log, index: index, form: form, pageBytes: said ?? form.pageBytes)
+    if let log, logImage.isSuperfluous(log, beside: file) { logImage = LogImage() }
     self.init(file: file, log: log, logImage: logImage, form: form)
   }
 

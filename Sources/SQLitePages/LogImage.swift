@@ -23,6 +23,8 @@ package struct LogImage {
   ///
   /// A header is on the disk before the first frame behind it. So one that does not belong to the
   /// frames is damage, whatever their number, unless all of them were copied already.
+  ///
+  /// An index that is to be relied upon says more: what it names and is not there was lost.
   /// `docs/decisions/0023-damaged-stores.md` says more.
   package private(set) var isDamaged = false
 
@@ -30,30 +32,58 @@ package struct LogImage {
   private var isHeaderLost = false
   /// Whether the first frames are lost as well, so that nobody knows whether they were copied.
   package private(set) var isFrontLost = false
-  private var unsyncedCommitsMax = 0
+  /// The number of frames of which an index that is relied upon knows, and which are neither in the
+  /// log nor in the database.
+  package private(set) var missingFrames = 0
+  /// What SQLite takes of the log; nil if it takes nothing.
+  private var taken: (round: LogRound, frames: Int)?
+  /// What is there of the frames that are not in the database, as the index says.
+  private var uncopied = (frames: 0, place: Int64.max)
+
+  /// What would be lost, or is.
+  package enum Loss: Equatable {
+    /// The first frames, without which nobody knows what else belongs to the log.
+    case beginning
+    /// So many commits behind damage, which SQLite would drop.
+    case commits(Int)
+    /// The end, with so many pages as are nowhere else.
+    case end(pages: Int)
+  }
+
+  /// What would be lost with a damaged log; nil if it is not damaged.
+  package var loss: Loss? {
+    guard isDamaged else { return nil }
+    if isFrontLost { return .beginning }
+    return commitsBehindDamage > 0 ? .commits(commitsBehindDamage) : .end(pages: missingFrames)
+  }
 
   /// Makes an empty log.
-  package init() {}
+  init() {}
 
   /// Reads a log.
   ///
   /// - Parameters:
+  ///   - file: The log; nil if there is none.
   ///   - index: The log's index, by which a killed process knew the log's length.
   ///   - assumed: The size of a page, if the header does not say it.
-  package init(
-    _ file: ReadOnlyFile, index: ReadOnlyFile?, form: DatabaseForm, pageBytes assumed: Int
+  init(_ file: ReadOnlyFile?, index: LogIndex?, form: DatabaseForm, pageBytes assumed: Int) {
+    if let file, let header = LogHeader(of: file) {
+      readLog(file, header, index, form, pageBytes: assumed)
+    }
+    if form.indexTrust == .exact, let index { compare(with: index) }
+  }
+
+  private mutating func readLog(
+    _ file: ReadOnlyFile, _ header: LogHeader, _ index: LogIndex?, _ form: DatabaseForm,
+    pageBytes assumed: Int
   ) {
-    unsyncedCommitsMax = form.unsyncedCommitsMax
-    guard let header = LogHeader(of: file) else { return }
     let pageBytes = header.isSound ? header.pageBytes : assumed
     self.pageBytes = pageBytes
     let frames = LogFrames(of: file, behind: header, pageBytes: pageBytes)
     isHeaderLost = !header.isSound || frames.hasLater(than: header.round)
     isFrontLost = isHeaderLost && !frames.hasFront
     let round = isFrontLost ? frames.firstRound : isHeaderLost ? frames[0].round : header.round
-    if let round {
-      readFrames(frames, of: round, known: LogIndex(index)?.frames(of: round) ?? 0)
-    }
+    if let round { readFrames(frames, of: round, index, form) }
     guard isHeaderLost else { return }
     // The header counts as one.
     damagedFrames += 1
@@ -67,9 +97,9 @@ package struct LogImage {
   /// all of it was copied. SQLite passes such a log over, and nothing is lost by that.
   func isSuperfluous(_ log: ReadOnlyFile, beside file: ReadOnlyFile) -> Bool {
     // Commits behind a damaged frame may not have been copied.
-    guard isHeaderLost, !isFrontLost, damagedFrames == 1, pageCount != nil, let pageBytes else {
-      return false
-    }
+    guard isHeaderLost, !isFrontLost, damagedFrames == 1, missingFrames == 0, pageCount != nil,
+      let pageBytes
+    else { return false }
     return places.allSatisfy { page, place in
       page > pageCount ?? .max
         || log.read(pageBytes, at: place)
@@ -79,6 +109,7 @@ package struct LogImage {
 
   /// The state of reading on where SQLite would stop.
   private struct Walk {
+    let unsyncedCommitsMax: Int
     /// Frames that belong to no complete commit yet.
     var pending: [Int: Int64] = [:]
     /// Complete commits behind damage that may be the rest of failed tries.
@@ -96,9 +127,11 @@ package struct LogImage {
     var knownCommits = 0
   }
 
-  /// - Parameter known: The number of frames that the index of this very log knows of.
-  private mutating func readFrames(_ frames: LogFrames, of round: LogRound, known: Int) {
-    var walk = Walk()
+  private mutating func readFrames(
+    _ frames: LogFrames, of round: LogRound, _ index: LogIndex?, _ form: DatabaseForm
+  ) {
+    var walk = Walk(unsyncedCommitsMax: form.unsyncedCommitsMax)
+    let known = index?.round == round ? index : nil
     // To the end of the file: what is damaged may be large, and hide what was acknowledged.
     for number in frames.indices {
       let frame = frames[number]
@@ -113,14 +146,33 @@ package struct LogImage {
         continue
       }
       take(frame, at: frames.place(of: number), &walk)
-      if frame.pageCount > 0, damagedFrames > 0, number < known { walk.knownCommits += 1 }
+      if let known, number < known.frameCount {
+        if number >= known.copiedCount { uncopied.frames += 1 }
+        if frame.pageCount > 0, damagedFrames > 0 { walk.knownCommits += 1 }
+      }
+      if frame.pageCount > 0, damagedFrames == 0, !isHeaderLost { taken = (round, number + 1) }
     }
     // Of more commits in the index than may be unsynced, the first was synced.
-    if isFrontLost || walk.knownCommits > unsyncedCommitsMax { believe(&walk) }
+    let doubtfulMax = form.indexTrust == .exact ? 0 : form.unsyncedCommitsMax
+    if isFrontLost || walk.knownCommits > doubtfulMax { believe(&walk) }
+    if let known { uncopied.place = frames.place(of: known.copiedCount) }
+  }
+
+  /// Holds the log against an index of which all is true.
+  private mutating func compare(with index: LogIndex) {
+    // A log that is about to start over has the frames of the round before: all were copied.
+    guard index.frameCount > 0 else { return }
+    let isWhole = taken.map { $0.round == index.round && $0.frames >= index.frameCount }
+    guard !(isWhole ?? (index.copiedCount == index.frameCount)) else { return }
+    isDamaged = true
+    missingFrames = index.frameCount - index.copiedCount - uncopied.frames
+    // SQLite would lay the part that it takes over newer pages of the database.
+    places = places.filter { $0.value >= uncopied.place }
+    if places.isEmpty { pageCount = nil }
   }
 
   private mutating func take(_ frame: LogFrame, at place: Int64, _ walk: inout Walk) {
-    if walk.chainedCommits >= unsyncedCommitsMax { believe(&walk) }
+    if walk.chainedCommits >= walk.unsyncedCommitsMax { believe(&walk) }
     walk.pending[frame.page] = place
     guard frame.pageCount > 0 else { return }
     damagedFrames += walk.damagedNow

@@ -29,7 +29,7 @@ struct DamagedSealTests {
     try beside.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     var page = Int(
       try beside.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"))
-    let image = try DatabaseImage(path: path)
+    let image = try DatabaseImage(path: path, indexTrust: .hint)
     while let tree = image.tree(page), tree.kind.isInterior {
       let cell = tree.cells.compactMap { $0 }.first { ($0.row ?? 0) >= row }
       page = try #require(cell?.child ?? tree.lastChild)

@@ -57,7 +57,7 @@ struct LineSummaryTests {
       await bench.store.close()
       let path = "\(bench.folder)/waystation.sqlite3"
       let root = try Self.root(of: "line", in: path)
-      let image = try DatabaseImage(path: path)
+      let image = try DatabaseImage(path: path, indexTrust: .hint)
       for after in [0, 1500, 3000] as [Int64] {
         let forecast = try #require(
           try PageForecast(of: path, root: root, pageBytes: image.pageBytes, after: after))

@@ -39,7 +39,7 @@ struct LogImageTests {
     try log.seek(toOffset: UInt64(damaged == 0 ? 16 : frame + 100))
     try log.write(contentsOf: [0xFF])
     try log.close()
-    return try DatabaseImage(path: copy).logImage
+    return try DatabaseImage(path: copy, indexTrust: .hint).logImage
   }
 
   @Test("damage is certain once more commits build upon it than may be unsynced at one moment")
@@ -114,7 +114,7 @@ struct LogImageTests {
     let path = folder + "/database"
     try Data(database).write(to: URL(fileURLWithPath: path))
     try Data(log).write(to: URL(fileURLWithPath: path + "-wal"))
-    return try DatabaseImage(path: path).logImage
+    return try DatabaseImage(path: path, indexTrust: .hint).logImage
   }
 
   @Test("a log whose beginning a power cut has torn, as it started over, hides nothing")

@@ -220,7 +220,7 @@ struct SalvageTests {
       try await bench.fill(rounds: 10)
       let before = try await bench.contents()
       await bench.bench.store.close()
-      let image = try DatabaseImage(path: bench.database)
+      let image = try DatabaseImage(path: bench.database, indexTrust: .hint)
       let owners = PageOwners(image, roots: [try bench.rootPage(of: "envelope")])
       let leaves = (1...image.pageCount).filter { page in
         owners.tree(of: page) == 1

@@ -71,7 +71,7 @@ package final class StoreCheck {
       verdict.isInUse = true
     }
     defer { withExtendedLifetime(lock) {} }
-    let image = try DatabaseImage(path: database)
+    let image = try DatabaseImage(ofStoreIn: folder)
     verdict.pages = image.pageCount
     verdict.pageBytes = image.pageBytes
     guard !verdict.isInUse else { return image }
@@ -81,18 +81,25 @@ package final class StoreCheck {
         "cut-off", "The file is shorter than it was.", ["\(image.missingPages) pages missing"],
         count: image.missingPages)
     }
-    if image.logImage.isDamaged {
-      verdict.add(
-        "log-damaged",
-        "SQLite would drop acknowledged commits after the damage. 'store salvage' reads it.",
-        [
-          image.logImage.isFrontLost
-            ? "its beginning is lost"
-            : "\(image.logImage.commitsBehindDamage) commits after a damaged frame"
-        ],
-        count: image.logImage.damagedFrames)
-    }
+    checkLog(image.logImage)
     return image
+  }
+
+  private func checkLog(_ log: LogImage) {
+    guard let loss = log.loss else { return }
+    let dropped =
+      "SQLite would drop acknowledged commits after the damage. 'store salvage' reads it."
+    let (meaning, example) =
+      switch loss {
+      case .beginning: (dropped, "its beginning is lost")
+      case .commits(let count): (dropped, "\(count) commits after a damaged frame")
+      case .end(let pages):
+        (
+          "Acknowledged commits are missing. 'store salvage' reads what is left.",
+          "its end is lost: \(pages) pages written last are missing"
+        )
+      }
+    verdict.add("log-damaged", meaning, [example], count: max(1, log.damagedFrames))
   }
 
   /// A file that can be read may be one that SQLite does not write into, so no relay starts on it.

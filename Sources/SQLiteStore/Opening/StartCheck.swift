@@ -115,7 +115,7 @@ struct StartCheck {
           + "\(StoreMarker.path(in: folder)) says. Put a copy of the folder back, or move the "
           + "whole folder away to begin anew.")
     }
-    let image = try DatabaseImage(path: database)
+    let image = try DatabaseImage(ofStoreIn: folder)
     guard image.hasHeader, let header = image.page(1),
       Int64(header.number32(at: 68)) == DatabaseFile.applicationID
     else { return false }
@@ -123,13 +123,19 @@ struct StartCheck {
       throw damaged(
         "it is cut off: \(image.missingPages) of its \(image.pageCount) pages are missing")
     }
-    if image.logImage.isDamaged {
+    switch image.logImage.loss {
+    case .beginning:
       throw damaged(
-        image.logImage.isFrontLost
-          ? "the beginning of its log is lost, and SQLite would drop all of it, with what was "
-            + "acknowledged"
-          : "its log is damaged, and SQLite would drop commits that were acknowledged: "
-            + "\(image.logImage.commitsBehindDamage)")
+        "the beginning of its log is lost, and SQLite would drop all of it, with what was "
+          + "acknowledged")
+    case .commits(let count):
+      throw damaged(
+        "its log is damaged, and SQLite would drop commits that were acknowledged: \(count)")
+    case .end(let pages):
+      throw damaged(
+        "its log was cut off, or an older one is in its place: the pages written last are missing "
+          + "(\(pages)), with what was acknowledged")
+    case nil: break
     }
     if image.logImage.commitsBehindDamage > 0 {
       findings.note =

@@ -20,7 +20,7 @@ extension Salvage {
       oldFolder: aside, newFolder: folder, part: part, note: { _ throws(StoreError) in })
     var tokens = CarriedTokens()
     if DataFolder.size(ofFile: DataFolder.database(in: aside)) > 0 {
-      let image = try DatabaseImage(path: DataFolder.database(in: aside))
+      let image = try DatabaseImage(ofStoreIn: aside)
       // Before that version stores had no tokens.
       if image.schemaVersion ?? Migration.latest >= Migration.migration0009.version {
         try salvage.carryOver(image, only: "token")

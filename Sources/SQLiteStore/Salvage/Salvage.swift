@@ -44,7 +44,7 @@ package final class Salvage {
   ) throws(StoreError) -> SalvageReport {
     let lock = try FolderLock(reading: oldFolder)
     defer { withExtendedLifetime(lock) {} }
-    let image = try DatabaseImage(path: DataFolder.database(in: oldFolder))
+    let image = try DatabaseImage(ofStoreIn: oldFolder)
     try DataFolder.requireEmpty(newFolder)
     let data = try DataFolder.claim(newFolder)
     // Half a salvage must never be taken for a new store.
@@ -98,6 +98,13 @@ package final class Salvage {
         SalvageFinding(
           kind: .page, table: "",
           reason: "the beginning of the log is lost: what stood there alone is missing"))
+    }
+    if image.logImage.missingFrames > 0 {
+      try add(
+        SalvageFinding(
+          kind: .page, table: "",
+          reason: "the log is cut off: pages that stood there alone are missing "
+            + "(\(image.logImage.missingFrames)), with what was accepted or changed last"))
     }
     for (tree, pages) in zip(trees, pages) {
       for page in pages {

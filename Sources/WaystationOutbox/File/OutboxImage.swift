@@ -31,7 +31,7 @@ struct OutboxImage {
       // SQLite syncs each commit before it begins the next one, or none.
       unsyncedCommitsMax: durability == .full ? 1 : .max,
       // Without an index as well: a power cut leaves any, also one of long ago.
-      hasPointerMaps: false, readsIndex: false)
+      hasPointerMaps: false, indexTrust: .none)
   }
 
   /// Whether SQLite would drop acknowledged commits of a database's log, which lie behind damage.

@@ -82,7 +82,7 @@ struct PageContents {
   private var filed: Set<String> = []
 
   init(database: String) throws {
-    let image = try DatabaseImage(path: database)
+    let image = try DatabaseImage(path: database, indexTrust: .hint)
     let connection = try Connection(path: database, access: .readOnly)
     let root = Int(
       try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = 'envelope'"))
