@@ -33,7 +33,8 @@ struct LookUpTests {
       draft.sequence = Int64(number)
       return draft
     }
-    let asked = AskedFacts(AppendQuestions(of: drafts), remembersKeys: true)
+    var known = GenerationCache<LaneName, KnownLane>(countMax: 9)
+    let asked = AskedFacts(AppendQuestions(of: drafts), besides: &known, remembersKeys: true)
     for command in asked.commands.dropFirst() {
       let rows = try connection.run([
         PostgresCommand(sql: "EXPLAIN " + command.sql, command.values)
@@ -43,6 +44,26 @@ struct LookUpTests {
       #expect(!plan.contains("Seq Scan on client"), "\(plan)")
       #expect(!plan.contains("Seq Scan on remembered_key"), "\(plan)")
     }
+  }
+
+  @Test("does not name a lane that is known, unless it is about a number in it")
+  func knownLanes() {
+    let lane = KnownLane(
+      client: ClientNumber(rawValue: 3), number: LaneNumber(rawValue: 5), lastSequence: 7)
+    var known = GenerationCache<LaneName, KnownLane>(countMax: 9)
+    func commands(_ change: (inout EnvelopeDraft) -> Void) -> Int {
+      var draft = StoreBench.draft(1)
+      (draft.client, draft.key) = ("known", nil)
+      change(&draft)
+      let questions = AppendQuestions(of: [draft])
+      return AskedFacts(questions, besides: &known, remembersKeys: false).commands.count
+    }
+    #expect(commands { _ in } == 2)
+    known.insert(lane, for: LaneName(client: "known", lane: StoreBench.draft(1).lane))
+    #expect(commands { _ in } == 0)
+    #expect(commands { $0.key = "k" } == 1)
+    #expect(commands { $0.lane = "another" } == 2)
+    #expect(commands { $0.sequence = 8 } == 5)
   }
 }
 #endif

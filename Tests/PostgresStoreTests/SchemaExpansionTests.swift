@@ -24,7 +24,7 @@ struct SchemaExpansionTests {
     ALTER TABLE envelope DROP COLUMN covered_digest;
     ALTER TABLE lane DROP COLUMN chain;
     DROP TABLE upload;
-    ALTER TABLE seat DROP COLUMN address, DROP COLUMN draining;
+    ALTER TABLE seat DROP COLUMN address, DROP COLUMN draining, DROP COLUMN whole_epoch;
     DROP TABLE relay;
     DROP FUNCTION take_store(bigint, bigint, text, bigint[], bigint[]);
     ALTER TABLE schema_version DROP COLUMN usable_from;

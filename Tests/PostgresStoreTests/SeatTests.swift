@@ -137,6 +137,46 @@ struct SeatTests {
     await second.close()
   }
 
+  @Test("a seat that may lack shards is held to each of them, and one of an older epoch to none")
+  func shardsOfASeat() async throws {
+    for taking in [
+      "UPDATE seat SET whole_epoch = NULL; UPDATE shard SET holder = 7",
+      "UPDATE seat SET whole_epoch = whole_epoch - 1; UPDATE shard SET epoch = epoch + 1",
+    ] {
+      let bench = try StoreBench()
+      let store = try bench.open()
+      _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+      var connection = try bench.database.connect()
+      try connection.execute(script: "UPDATE seat SET whole_epoch = NULL")
+      _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+      try connection.execute(script: taking)
+      let error = await #expect(throws: StoreError.self) {
+        try await store.append([StoreBench.draft(3)], isAtomic: false)
+      }
+      #expect(error?.kind == .leaseLost, "\(taking)")
+      #expect(try bench.storedKeys() == ["key-1", "key-2"])
+      await store.close()
+    }
+  }
+
+  @Test("a seat that is taken anew after its connection was lost has all shards as before")
+  func wholeAfterLoss() async throws {
+    let bench = try StoreBench()
+    let store = try bench.open()
+    var connection = try bench.database.connect()
+    func epochs() throws -> [Int64] {
+      let rows = try connection.run([PostgresCommand("SELECT whole_epoch FROM seat")])[0]
+      return (0..<rows.count).map { rows.int64OrNil($0, 0) ?? -1 }
+    }
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    let before = try epochs()
+    #expect(before.count == 1 && before[0] > 0)
+    _ = try connection.run([PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat")])
+    _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try epochs() == before)
+    await store.close()
+  }
+
   @Test("a connection that only has the number of one that has ended is left alone")
   func reusedNumber() async throws {
     let bench = try StoreBench()

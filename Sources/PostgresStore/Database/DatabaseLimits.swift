@@ -33,6 +33,10 @@ struct DatabaseLimits: Sendable {
   var serialsAhead: Int64 = 100_000
   /// How many numbers of clients, and of lanes, are set apart at a time.
   var namesAhead: Int64 = 1000
+  /// The most lanes whose numbers are known without a question.
+  var namesKnownMax = 65_536
+  /// How long after an answer the database is taken to be there, in milliseconds.
+  var answerTrustedMs: Int64 = 100
   /// The pause before changes that the database has refused are written again, in milliseconds.
   var retryMs: Int64 = 1000
   /// How long the database may be away before nobody waits for it who has written nothing yet, in

@@ -79,12 +79,6 @@ final class Seat {
     throw refusal
   }
 
-  /// The row of a seat on this connection: `$1` is its incarnation, `$2` the process, `$3` the
-  /// relay's address.
-  private static let seatOfMine = """
-    SELECT $1, pid, backend_start, $2, $3 FROM pg_stat_activity WHERE pid = pg_backend_pid()
-    """
-
   private var address: PostgresAddress { servers.address }
 
   /// Goes by these incarnations, and has the connections that read go along.
@@ -357,10 +351,11 @@ final class Seat {
       // None for one whose seat another relay has deleted: it has ended.
       PostgresCommand(
         sql: """
-          INSERT INTO seat (incarnation, backend, backend_start, process, address)
-          \(Self.seatOfMine)
-          AND EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
-          """, [.int64(mine), .int64(process), .text(identity.address)]),
+          INSERT INTO seat (incarnation, backend, backend_start, process, address, whole_epoch)
+          SELECT $1, pid, backend_start, $2, $3, $4 FROM pg_stat_activity
+          WHERE pid = pg_backend_pid()
+            AND EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
+          """, [.int64(mine), .int64(process), .text(identity.address), .int64(epoch)]),
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),

@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 8
+  static let version: Int32 = 9
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -41,6 +41,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 7 THEN
         \(handovers)
         UPDATE schema_version SET version = 8;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 8 THEN
+        \(wholeSeats)
+        UPDATE schema_version SET version = 9;
       END IF;
     END $expand$
     """
@@ -169,6 +173,8 @@ extension Schema {
     """
 
   /// 8: stores that are handed over, and starts that need not count.
+  ///
+  /// What version 9 replaces stands there.
   private static let handovers = """
     -- Whether the relay that has the seat is about to give it up.
     ALTER TABLE seat ADD COLUMN draining bool NOT NULL DEFAULT false;
@@ -191,6 +197,36 @@ extension Schema {
       WHERE incarnation = ANY(gone) AND counts IS NOT NULL ORDER BY number DESC LIMIT 1
       ON CONFLICT (is_only) DO UPDATE SET epoch = excluded.epoch, counts = excluded.counts;
     $function$;
+    """
+
+  /// 9: seats that have all shards, so that no transaction need look at each.
+  private static let wholeSeats = """
+    -- The epoch of all shards, of a seat that was given them together; null for one of which that is
+    -- not known. Who takes a shard from a seat without deleting it has to set this to null.
+    ALTER TABLE seat ADD COLUMN whole_epoch bigint;
+
+    CREATE OR REPLACE FUNCTION fence(mine bigint, shards int[], epochs bigint[]) RETURNS void
+    LANGUAGE plpgsql AS $function$
+    DECLARE
+      whole bigint;
+    BEGIN
+      SELECT whole_epoch INTO whole FROM seat WHERE incarnation = mine FOR KEY SHARE;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'the seat % is gone', mine USING ERRCODE = 'WS001';
+      END IF;
+      -- Whoever takes the store deletes the seat first. As long as it stands, it has all of it.
+      IF whole = ALL (epochs) THEN
+        RETURN;
+      END IF;
+      IF EXISTS (
+        SELECT 1 FROM unnest(shards, epochs) AS held(shard, epoch)
+        LEFT JOIN shard USING (shard)
+        WHERE shard.holder IS DISTINCT FROM mine OR shard.epoch <> held.epoch
+      ) THEN
+        RAISE EXCEPTION 'a shard is not held by the seat % any more', mine
+          USING ERRCODE = 'WS001';
+      END IF;
+    END $function$;
 
     CREATE OR REPLACE FUNCTION take_store(
       mine bigint, of_process bigint, reached_at text, former bigint[], at_beats bigint[]
@@ -207,7 +243,7 @@ extension Schema {
           ARRAY(SELECT incarnation FROM seat_commit), (SELECT max(epoch) FROM shard));
       END IF;
       taken := take_store(mine, of_process, former, at_beats);
-      UPDATE seat SET address = reached_at WHERE incarnation = mine;
+      UPDATE seat SET address = reached_at, whole_epoch = taken WHERE incarnation = mine;
       RETURN taken;
     END $function$;
     """

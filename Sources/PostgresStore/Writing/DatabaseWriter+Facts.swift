@@ -15,8 +15,13 @@ extension DatabaseWriter {
     for name in questions.upstreams {
       if let number = upstreams[name] { facts.fill(upstream: name, number) }
     }
-    let asked = AskedFacts(questions, remembersKeys: remembersKeys)
-    let waiting = try asked.fill(&facts, from: try read(asked.commands))
+    let asked = AskedFacts(questions, besides: &knownNames, remembersKeys: remembersKeys)
+    asked.fillKnown(&facts)
+    let commands = asked.commands
+    // Whoever asks finds out that the database is away, and has written nothing then.
+    if commands.isEmpty, hasAnsweredLately { return (facts, [:]) }
+    let rows = try read(commands)
+    let waiting = try asked.fill(&facts, from: rows) { knownNames.insert($1, for: $0) }
     return (facts, waiting)
   }
 }
@@ -24,16 +29,31 @@ extension DatabaseWriter {
 /// The queries of a batch, and how their answers are read.
 struct AskedFacts {
   private let questions: AppendQuestions
+  /// The lanes that are asked for, and the others.
   private let lanes: [LaneName]
+  private let known: [(name: LaneName, lane: KnownLane)]
   private let keys: [AppendQuestions.Key]
   private let asksForRemembered: Bool
   private let numbers: [(lane: LaneName, number: Int64)]
   private let names: [AppendQuestions.Name]
 
-  /// - Parameter remembersKeys: Whether there may be keys whose envelopes are forgotten.
-  init(_ questions: AppendQuestions, remembersKeys: Bool) {
+  /// - Parameters:
+  ///   - knownNames: Lanes that need not be asked for, unless it is about their numbers.
+  ///   - remembersKeys: Whether there may be keys whose envelopes are forgotten.
+  init(
+    _ questions: AppendQuestions, besides knownNames: inout GenerationCache<LaneName, KnownLane>,
+    remembersKeys: Bool
+  ) {
     self.questions = questions
-    lanes = Array(questions.lanes)
+    var (lanes, known): ([LaneName], [(LaneName, KnownLane)]) = ([], [])
+    for name in questions.lanes {
+      if questions.numbers[name] == nil, let lane = knownNames.value(for: name) {
+        known.append((name, lane))
+      } else {
+        lanes.append(name)
+      }
+    }
+    (self.lanes, self.known) = (lanes, known)
     keys = Array(questions.keys)
     asksForRemembered = remembersKeys && !keys.isEmpty
     numbers = questions.numbers.flatMap { lane, numbers in numbers.map { (lane, $0) } }
@@ -56,26 +76,29 @@ struct AskedFacts {
     ) AS lane
     """
 
-  /// Clients and lanes are always asked for, and the rest where there is something to ask.
+  /// What there is to ask.
   var commands: [PostgresCommand] {
-    let clients = Set(lanes.map(\.client))
-    var commands = [
+    var commands = lanes.isEmpty ? [] : laneCommands
+    if !keys.isEmpty { commands.append(keyCommand) }
+    if asksForRemembered { commands.append(.rememberedKeys(keys)) }
+    if !numbers.isEmpty { commands += numberCommands }
+    if !names.isEmpty { commands.append(nameCommand) }
+    return commands
+  }
+
+  private var laneCommands: [PostgresCommand] {
+    [
       PostgresCommand(
         """
         SELECT name, number, (SELECT count(*) FROM lane WHERE lane.client = client.number)
         FROM client WHERE name = ANY($1)
-        """, [.texts(Array(clients))]),
+        """, [.texts(Array(Set(lanes.map(\.client))))]),
       PostgresCommand(
         sql: """
           SELECT client.name, lane.name, lane.number, client.number, last_sequence, placed_through
           FROM unnest($1, $2) AS asked(client, lane) \(Self.laneOfAsked)
           """, [.texts(lanes.map(\.client)), .texts(lanes.map(\.lane))]),
     ]
-    if !keys.isEmpty { commands.append(keyCommand) }
-    if asksForRemembered { commands.append(.rememberedKeys(keys)) }
-    if !numbers.isEmpty { commands += numberCommands }
-    if !names.isEmpty { commands.append(nameCommand) }
-    return commands
   }
 
   private var keyCommand: PostgresCommand {
@@ -167,32 +190,45 @@ struct AskedFacts {
 
   // MARK: - Answers
 
+  /// Fills in what was not asked for.
+  ///
+  /// A client with a lane that is to be new is asked for, so that nobody counts the lanes of others.
+  func fillKnown(_ facts: inout GatheredFacts) {
+    for (name, lane) in known {
+      facts.fill(client: name.client, lane.client, laneCount: 0)
+      facts.fill(lane: name, lane, placedThrough: nil, gaps: [])
+    }
+  }
+
   /// Fills the answers in.
   ///
+  /// - Parameter note: Is told of each lane that there is.
   /// - Returns: The places of what waits under names.
   func fill(
-    _ facts: inout GatheredFacts, from rows: [PostgresRows]
+    _ facts: inout GatheredFacts, from rows: [PostgresRows], note: (LaneName, KnownLane) -> Void
   ) throws(StoreError) -> [Serial: WaitingRow] {
     var rest = rows[...]
-    let (clients, lanes) = (rest.removeFirst(), rest.removeFirst())
-    for row in 0..<clients.count {
-      facts.fill(
-        client: clients.text(row, 0), ClientNumber(rawValue: clients.int64(row, 1)),
-        laneCount: clients.int64(row, 2))
-    }
+    let laneRows = lanes.isEmpty ? nil : (rest.removeFirst(), rest.removeFirst())
     let keyRows = keys.isEmpty ? nil : rest.removeFirst()
     if asksForRemembered { Self.fillRemembered(&facts, rest.removeFirst()) }
     let numberRows =
       numbers.isEmpty ? nil : (rest.removeFirst(), rest.removeFirst(), rest.removeFirst())
     let gaps = numberRows.map { Self.gaps([$0.1, $0.2]) } ?? [:]
-    for row in 0..<lanes.count {
-      let number = LaneNumber(rawValue: lanes.int64(row, 2))
-      facts.fill(
-        lane: LaneName(client: lanes.text(row, 0), lane: lanes.text(row, 1)),
-        KnownLane(
-          client: ClientNumber(rawValue: lanes.int64(row, 3)), number: number,
-          lastSequence: lanes.int64OrNil(row, 4)),
-        placedThrough: lanes.int64OrNil(row, 5), gaps: gaps[number] ?? [])
+    if let (clients, lanes) = laneRows {
+      for row in 0..<clients.count {
+        facts.fill(
+          client: clients.text(row, 0), ClientNumber(rawValue: clients.int64(row, 1)),
+          laneCount: clients.int64(row, 2))
+      }
+      for row in 0..<lanes.count {
+        let name = LaneName(client: lanes.text(row, 0), lane: lanes.text(row, 1))
+        let lane = KnownLane(
+          client: ClientNumber(rawValue: lanes.int64(row, 3)),
+          number: LaneNumber(rawValue: lanes.int64(row, 2)), lastSequence: lanes.int64OrNil(row, 4))
+        facts.fill(
+          lane: name, lane, placedThrough: lanes.int64OrNil(row, 5), gaps: gaps[lane.number] ?? [])
+        note(name, lane)
+      }
     }
     if let rows = keyRows { try fillKeys(&facts, rows) }
     if let rows = numberRows?.0 { try fillNumbers(&facts, rows) }

@@ -41,6 +41,7 @@ extension DatabaseWriter {
       given = before
       throw error
     }
+    knownNames.removeAll()
     var commit = Commit()
     if kind == .clients {
       for number in forgotten { checkingIn.remove(ClientNumber(rawValue: number)) }

@@ -32,6 +32,11 @@ final class DatabaseWriter {
   let receiptOrigin: [UInt8]
   /// The clients whose endings are kept to be told.
   var checkingIn: Set<ClientNumber>
+  /// Lanes that were used lately: nobody else makes or forgets names. Their numbers are as old as
+  /// the entry, and are not gone by.
+  var knownNames: GenerationCache<LaneName, KnownLane>
+  /// When the database answered last.
+  private var answeredAt: MonotonicTime?
   /// Which of the names that may be forgotten have not been used since they were looked for.
   var nameWatch: NameWatch?
   /// Changes that the database has refused, and when they are tried again.
@@ -52,6 +57,7 @@ final class DatabaseWriter {
     receiptOrigin = start.receiptOrigin
     remembersKeys = start.remembersKeys
     trouble = DatabaseTrouble(shared.limits)
+    knownNames = GenerationCache(countMax: shared.limits.namesKnownMax)
     self.shared = shared
     self.observer = observer
     seat.isGivenUp = { shared.hasGivenUp }
@@ -220,15 +226,27 @@ final class DatabaseWriter {
   func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
     var isFirst = true
     do throws(StoreError) {
-      return try seat.read(commands) { error, pauseMs in
+      let rows = try seat.read(commands) { error, pauseMs in
         defer { isFirst = false }
         let isWorthIt = isFirst || trouble.isWorthWaiting(at: MonotonicClock.now())
         return isToGoOn(error, pausingMs: isWorthIt ? pauseMs : 0) && isWorthIt
       }
+      answeredAt = MonotonicClock.now()
+      return rows
     } catch {
       noteIfTaken(error)
       throw error
     }
+  }
+
+  /// Whether the database has answered so lately that a transaction need not find out whether it is
+  /// there.
+  ///
+  /// Whoever loses it while writing does not know whether anything was written, and nobody can be
+  /// told before that is found out.
+  var hasAnsweredLately: Bool {
+    guard let answeredAt else { return false }
+    return MonotonicClock.now() < answeredAt.adding(milliseconds: limits.answerTrustedMs)
   }
 
   /// Writes a transaction, and clears the trouble that there was.
@@ -258,6 +276,7 @@ final class DatabaseWriter {
       throw error
     }
     (setApart, counts) = (through, counted)
+    answeredAt = MonotonicClock.now()
     trouble.noteWritten(isOfEnvelopes: !shards.isEmpty)
     let isTroubleOver = trouble.looksAt == nil
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000

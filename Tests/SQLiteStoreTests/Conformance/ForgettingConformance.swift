@@ -38,6 +38,32 @@ struct ForgettingConformance {
   }
 
   @Test(
+    "a name that was used again and again is another one once it was forgotten, without a restart",
+    arguments: StoreFactory.all)
+  func knownBefore(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      var former: LineEntry?
+      for _ in 0..<3 {
+        var ids: [EnvelopeID] = []
+        for client in ["gone", "stays", "gone", "stays", "gone"] {
+          ids.append(try await bench.accept(bench.draft(client: client)))
+        }
+        let gone = try await bench.entry(ids[0])
+        for id in ids[1...] {
+          let isGone = try await bench.entry(id).client == gone.client
+          let names = try await bench.store.laneNames([try await bench.entry(id).lane]).values
+          #expect(names.map(\.client) == [isGone ? "gone" : "stays"])
+        }
+        if let former { #expect(gone.client > former.client && gone.lane > former.lane) }
+        former = gone
+        for id in [ids[0], ids[2], ids[4]] { try await bench.end(id) }
+        try await bench.deleteEverything()
+        #expect(try await bench.forgetNames() == 2)
+      }
+    }
+  }
+
+  @Test(
     "the newest name that is forgotten does not leave its number to the next one",
     arguments: StoreFactory.all)
   func numbersAreUnique(_ factory: StoreFactory) async throws {

@@ -2,16 +2,19 @@
 ///
 /// A value that was used since the last change of generations survives the next one. That costs
 /// another dictionary look-up now and then, and no ordered list.
-struct GenerationCache<Key: Hashable, Value> {
+///
+/// Public, though for this package alone: only public types are specialised for the elements that
+/// other targets put into them (docs/decisions/0007).
+public struct GenerationCache<Key: Hashable, Value> {
   private var young: [Key: Value] = [:]
   private var old: [Key: Value] = [:]
   private let generationCountMax: Int
 
   /// Makes a cache of at most `countMax` values.
-  init(countMax: Int) { generationCountMax = max(1, countMax / 2) }
+  public init(countMax: Int) { generationCountMax = max(1, countMax / 2) }
 
   /// The cached value of a key.
-  mutating func value(for key: Key) -> Value? {
+  public mutating func value(for key: Key) -> Value? {
     if let value = young[key] { return value }
     guard let value = old[key] else { return nil }
     insert(value, for: key)
@@ -19,7 +22,7 @@ struct GenerationCache<Key: Hashable, Value> {
   }
 
   /// Caches a value.
-  mutating func insert(_ value: Value, for key: Key) {
+  public mutating func insert(_ value: Value, for key: Key) {
     if young.count >= generationCountMax {
       old = young
       young = [:]
@@ -28,13 +31,13 @@ struct GenerationCache<Key: Hashable, Value> {
   }
 
   /// Removes the value of a key.
-  mutating func removeValue(for key: Key) {
+  public mutating func removeValue(for key: Key) {
     young[key] = nil
     old[key] = nil
   }
 
   /// Removes everything.
-  mutating func removeAll() {
+  public mutating func removeAll() {
     young = [:]
     old = [:]
   }
