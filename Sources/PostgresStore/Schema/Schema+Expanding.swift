@@ -201,8 +201,8 @@ extension Schema {
 
   /// 9: seats that have all shards, so that no transaction need look at each.
   private static let wholeSeats = """
-    -- The epoch of all shards, of a seat that was given them together; null for one of which that is
-    -- not known. Who takes a shard from a seat without deleting it has to set this to null.
+    -- The epoch of all shards, of a seat that was given them together; null where that is not
+    -- known. Who takes a shard from a seat without deleting it has to set this to null.
     ALTER TABLE seat ADD COLUMN whole_epoch bigint;
 
     CREATE OR REPLACE FUNCTION fence(mine bigint, shards int[], epochs bigint[]) RETURNS void

@@ -192,7 +192,7 @@ struct AskedFacts {
 
   /// Fills in what was not asked for.
   ///
-  /// A client with a lane that is to be new is asked for, so that nobody counts the lanes of others.
+  /// A client with a lane that is to be new is asked for, so nobody counts the lanes of others.
   func fillKnown(_ facts: inout GatheredFacts) {
     for (name, lane) in known {
       facts.fill(client: name.client, lane.client, laneCount: 0)
