@@ -7,7 +7,13 @@ from bench import machine
 
 HEAD = ["figure", "found", "ceiling", "its own", "ratio (rounds)", "goal", "met"]
 NUMBERS = {1, 3, 4, 5}
-CLUSTER_HEAD = "\n# With PostgreSQL\n"
+# What has runs of its own, each with its part of the page: its heading, and what is to be known.
+PARTS = {
+    "cluster": ("With PostgreSQL", """\
+The server ran on the same machine as all else, and its settings are those that it comes with. """),
+    "receipts": ("With receipts", ""),
+    "outbox": ("A device's outbox", ""),
+}
 
 
 def table(rows):
@@ -62,29 +68,33 @@ def end_of_page(rows, described, noted):
 {f"{chr(10)}## What stands in the way{chr(10)}{chr(10)}{why}{chr(10)}" if why else ""}"""
 
 
-def cluster(rows, scale, described, noted):
-    """The part about PostgreSQL, which `make bench RESULTS=1 ONLY=cluster` writes."""
-    return f"""{CLUSTER_HEAD}
-By `make bench RESULTS=1 ONLY=cluster` on {today()}, at {machine.commit()}: {summary(rows.values())}.
-The server ran on the same machine as all else, and its settings are those that it comes with. Medians
-of {scale.rounds} interleaved rounds, as above.
+def part(name, rows, scale, described, noted):
+    """The part of the page that `make bench RESULTS=1 ONLY=…` writes."""
+    heading, more = PARTS[name]
+    return f"""
+# {heading}
+
+By `make bench RESULTS=1 ONLY={name}` on {today()}, at {machine.commit()}: {summary(rows.values())}.
+{more}Medians of {scale.rounds} interleaved rounds, as above.
 
 {end_of_page(rows, described, noted)}"""
 
 
-def with_cluster(page, part):
-    """A page with this part about PostgreSQL in place of its own."""
-    return page.partition(CLUSTER_HEAD)[0] + part
+def parts_of(page):
+    """The parts of a page, by name, as they stand there."""
+    pieces = re.split(r"(?m)^(?=\n# )", page)
+    return {name: piece for name, (heading, _) in PARTS.items() for piece in pieces
+            if piece.startswith(f"\n# {heading}\n")}
 
 
-def cluster_of(page):
-    """The part of a page that is about PostgreSQL; nothing if there is none."""
-    _, head, rest = page.partition(CLUSTER_HEAD)
-    return head + rest
+def with_parts(page, parts):
+    """A page with these parts in place of its own."""
+    first = re.split(r"(?m)^(?=\n# )", page)[0]
+    return first + "".join(parts[name] for name in PARTS if name in parts)
 
 
 def page(rows, scale, described, noted):
-    """The page that `make bench RESULTS=1` writes, but for the part about PostgreSQL."""
+    """The page that `make bench RESULTS=1` writes, but for the parts of runs of their own."""
     return f"""# Measured
 
 By `make bench RESULTS=1` on {today()}, at {machine.commit()}: {summary(rows.values())}. Envelopes carry

@@ -32,8 +32,10 @@ final class DatabaseWriter {
   let receiptOrigin: [UInt8]
   /// The clients whose endings are kept to be told.
   var checkingIn: Set<ClientNumber>
-  /// Lanes that were used lately: nobody else makes or forgets names. Their numbers are as old as
-  /// the entry, and are not gone by.
+  /// Lanes that were used lately.
+  ///
+  /// Nobody else makes or forgets names. Their sequence numbers are as old as the entry, and nobody
+  /// goes by these.
   var knownNames: GenerationCache<LaneName, KnownLane>
   /// When the database answered last.
   private var answeredAt: MonotonicTime?

@@ -7,6 +7,9 @@ package struct CoveredItem: Sendable {
   ///
   /// An `idempotency-key` that is the envelope's own key is covered by that.
   package static let headerNames: [StaticString] = ["content-type", "idempotency-key"]
+  /// The same, with each name as a text: to make one for each envelope would take longer than its
+  /// digest.
+  private static let covered = headerNames.map { ($0, $0.description) }
 
   /// The client's name.
   package var client: String
@@ -52,10 +55,13 @@ package struct CoveredItem: Sendable {
   /// - Parameter bodyDigest: The SHA-256 of its body.
   package init?(_ draft: EnvelopeDraft, bodyDigest: [UInt8]) {
     guard let number = draft.sequence, !draft.isVoid else { return nil }
-    let headers = Self.headerNames.flatMap { name in
-      draft.content.headers.lazy.filter { $0.isNamed(name) }
-        .map { (name: "\(name)", value: Array($0.value)) }
-    }.filter { $0.name != "idempotency-key" || !$0.value.elementsEqual((draft.key ?? "").utf8) }
+    var headers: [(name: String, value: [UInt8])] = []
+    for (name, text) in Self.covered {
+      for field in draft.content.headers where field.isNamed(name) {
+        if text == "idempotency-key", field.value.elementsEqual((draft.key ?? "").utf8) { continue }
+        headers.append((text, Array(field.value)))
+      }
+    }
     self.init(
       client: draft.client, lane: draft.lane, number: number, key: draft.key ?? "",
       upstream: draft.upstream, method: draft.content.method, path: draft.content.target,

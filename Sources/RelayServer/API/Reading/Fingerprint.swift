@@ -71,11 +71,16 @@ package struct Fingerprint: ~Copyable {
 /// Bytes that no other content would make.
 private struct Encoding {
   private static let leftOut: [StaticString] = ["traceparent", "tracestate", "Via"]
+  /// What most of them take, in bytes.
+  private static let usualByteCount = 256
 
-  var bytes: [UInt8]
+  var bytes: [UInt8] = []
 
   /// Begins with the version of the encoding, so that one cannot be taken for another.
-  init(version: UInt8) { bytes = [version] }
+  init(version: UInt8) {
+    bytes.reserveCapacity(Self.usualByteCount)
+    bytes.append(version)
+  }
 
   mutating func text(_ text: some Collection<UInt8>) {
     integer(UInt64(text.count))
@@ -93,13 +98,15 @@ private struct Encoding {
   }
 
   mutating func headers(_ headers: RelayCore.HeaderBlock) {
-    let fields = headers.enumerated().filter { _, field in
-      !Self.leftOut.contains { field.isNamed($0) }
-    }.map { index, field in
-      (name: field.name.map(FieldSyntax.lowercased), value: field.value, index: index)
-    }.sorted { left, right in
-      left.name == right.name
-        ? left.index < right.index : left.name.lexicographicallyPrecedes(right.name)
+    var fields: [(name: [UInt8], value: ArraySlice<UInt8>, index: Int)] = []
+    for field in headers where !Self.leftOut.contains(where: field.isNamed) {
+      fields.append((field.name.map(FieldSyntax.lowercased), field.value, fields.count))
+    }
+    if fields.count > 1 {
+      fields.sort { left, right in
+        left.name == right.name
+          ? left.index < right.index : left.name.lexicographicallyPrecedes(right.name)
+      }
     }
     integer(UInt64(fields.count))
     for field in fields {
@@ -109,8 +116,6 @@ private struct Encoding {
   }
 
   private mutating func integer(_ value: UInt64) {
-    for shift in stride(from: 56, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
-    }
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 }
