@@ -65,6 +65,16 @@ struct StatusTextTests {
     #expect(untold.contains("unreachable, tried with the next envelope"), "\(untold)")
   }
 
+  @Test("it says so where more clients wait than are shown")
+  func backlogs() throws {
+    for count in [5, 6] {
+      let all = (1...count).map { #"{"client": "c\#($0)", "waiting": 3}"# }.joined(separator: ",")
+      let shown = try lines(#"{"needs": [], "upstreams": [], "backlogs": [\#(all)]}"#)
+      #expect(shown.contains("c5") && !shown.contains("c6"))
+      #expect(shown.contains("others wait as well: waystation clients list") == (count == 6))
+    }
+  }
+
   @Test("less than a second is now")
   func wait() {
     let at = { (ms: Int64) in RFC3339.format(Self.now.adding(milliseconds: ms)) }

@@ -9,7 +9,7 @@ package struct CoveredItem: Sendable {
   package static let headerNames: [StaticString] = ["content-type", "idempotency-key"]
   /// The same, with each name as a text: to make one for each envelope would take longer than its
   /// digest.
-  private static let covered = headerNames.map { ($0, $0.description) }
+  private static let covered = headerNames.map { (name: $0, text: $0.description) }
 
   /// The client's name.
   package var client: String
@@ -55,17 +55,24 @@ package struct CoveredItem: Sendable {
   /// - Parameter bodyDigest: The SHA-256 of its body.
   package init?(_ draft: EnvelopeDraft, bodyDigest: [UInt8]) {
     guard let number = draft.sequence, !draft.isVoid else { return nil }
-    var headers: [(name: String, value: [UInt8])] = []
-    for (name, text) in Self.covered {
-      for field in draft.content.headers where field.isNamed(name) {
-        if text == "idempotency-key", field.value.elementsEqual((draft.key ?? "").utf8) { continue }
-        headers.append((text, Array(field.value)))
-      }
-    }
     self.init(
       client: draft.client, lane: draft.lane, number: number, key: draft.key ?? "",
       upstream: draft.upstream, method: draft.content.method, path: draft.content.target,
-      headers: headers, bodyByteCount: draft.content.body.byteCount, bodyDigest: bodyDigest)
+      headers: Self.headers(of: draft), bodyByteCount: draft.content.body.byteCount,
+      bodyDigest: bodyDigest)
+  }
+
+  private static func headers(of draft: EnvelopeDraft) -> [(name: String, value: [UInt8])] {
+    var headers: [(name: String, value: [UInt8])] = []
+    for place in covered.indices {
+      for field in draft.content.headers where field.isNamed(covered[place].name) {
+        let isOwnKey =
+          covered[place].text == "idempotency-key"
+          && field.value.elementsEqual((draft.key ?? "").utf8)
+        if !isOwnKey { headers.append((covered[place].text, Array(field.value))) }
+      }
+    }
+    return headers
   }
 
   /// The bytes of which its digest is taken.

@@ -175,13 +175,20 @@ struct StatusText {
     return table.isEmpty ? [] : [""] + table.lines(on: terminal)
   }
 
+  /// The most clients whose backlogs are shown.
+  private static let backlogsShownMax = 5
+
   private func backlogs() -> [String] {
     var table = TextTable("MOST WAITING", "#ENVELOPES")
-    for client in status.objects("backlogs").prefix(5) {
+    let backlogs = status.objects("backlogs")
+    for client in backlogs.prefix(Self.backlogsShownMax) {
       table.add(
         .init(client.text("client")), .init(HumanText.count(client.number("waiting"))))
     }
-    return table.isEmpty ? [] : [""] + table.lines(on: terminal)
+    guard !table.isEmpty else { return [] }
+    let others = "others wait as well: waystation clients list"
+    return [""] + table.lines(on: terminal)
+      + (backlogs.count > Self.backlogsShownMax ? [terminal.styled(others, .faint)] : [])
   }
 }
 
