@@ -40,23 +40,6 @@ package struct LogImage {
   /// What is there of the frames that are not in the database, as the index says.
   private var uncopied = (frames: 0, place: Int64.max)
 
-  /// What would be lost, or is.
-  package enum Loss: Equatable {
-    /// The first frames, without which nobody knows what else belongs to the log.
-    case beginning
-    /// So many commits behind damage, which SQLite would drop.
-    case commits(Int)
-    /// The end, with so many pages as are nowhere else.
-    case end(pages: Int)
-  }
-
-  /// What would be lost with a damaged log; nil if it is not damaged.
-  package var loss: Loss? {
-    guard isDamaged else { return nil }
-    if isFrontLost { return .beginning }
-    return commitsBehindDamage > 0 ? .commits(commitsBehindDamage) : .end(pages: missingFrames)
-  }
-
   /// Makes an empty log.
   init() {}
 

@@ -246,6 +246,10 @@ extension EndToEnd {
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.copyItem(atPath: kept, toPath: data)
         try lose(loss)
+        let backup = try await Waystation.run(
+          "store", "backup", "--data", data, "--to", relay.folder.path + "/copy-\(loss)")
+        #expect(backup.ending == .exit(1), "\(loss): \(backup.output)")
+        #expect(backup.errors.contains("its log was cut off"), "\(loss): \(backup.errors)")
         let refused = try await Waystation.run(
           "serve", "--data", data, "--listen", "127.0.0.1:0", "--upstream",
           "default=\(upstream.url)")

@@ -123,20 +123,7 @@ struct StartCheck {
       throw damaged(
         "it is cut off: \(image.missingPages) of its \(image.pageCount) pages are missing")
     }
-    switch image.logImage.loss {
-    case .beginning:
-      throw damaged(
-        "the beginning of its log is lost, and SQLite would drop all of it, with what was "
-          + "acknowledged")
-    case .commits(let count):
-      throw damaged(
-        "its log is damaged, and SQLite would drop commits that were acknowledged: \(count)")
-    case .end(let pages):
-      throw damaged(
-        "its log was cut off, or an older one is in its place: the pages written last are missing "
-          + "(\(pages)), with what was acknowledged")
-    case nil: break
-    }
+    if let loss = image.logImage.loss { throw damaged(loss.description) }
     if image.logImage.commitsBehindDamage > 0 {
       findings.note =
         "behind the end of the store's log lie \(image.logImage.commitsBehindDamage) commits that "

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 import SQLite
+import SQLitePages
 
 /// Copies a store as of one moment, with or without a running relay.
 ///
@@ -142,6 +143,7 @@ package final class StoreBackup {
     // Without a relay, no other process may begin to write or to sweep during the copy.
     let lock = try lockIfIdle()
     defer { withExtendedLifetime(lock) {} }
+    if !report.isInUse { try requireWholeLog(database) }
     let connection = try Connection(path: database, access: .readOnly)
     guard try connection.number("PRAGMA application_id") == DatabaseFile.applicationID else {
       throw StoreError(
@@ -152,6 +154,14 @@ package final class StoreBackup {
     try connection.execute("COMMIT")
     dropStrangers(known: names, in: folder.bodies)
     try finish(folder)
+  }
+
+  /// Refuses a log of which SQLite would take a part alone, before it makes the log's index anew.
+  private func requireWholeLog(_ database: String) throws(StoreError) {
+    guard let loss = try DatabaseImage(ofStoreIn: source).logImage.loss else { return }
+    throw StoreError(
+      kind: .corrupt, operation: "back up", subject: database,
+      detail: "\(loss). \(StoreError.corruptAdvice)")
   }
 
   private func lockIfIdle() throws(StoreError) -> FolderLock? {
