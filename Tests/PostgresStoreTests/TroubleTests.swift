@@ -51,6 +51,25 @@ struct TroubleTests {
     #expect(try bench.storedKeys() == ["key-1"])
   }
 
+  @Test("who posts where all names are known is told as well once the database stands still")
+  func knownNames() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let store = try bench.open(port: proxy.port, observer)
+    var draft = StoreBench.draft(1)
+    draft.key = nil
+    for _ in 0..<2 { _ = try await store.append([draft], isAtomic: false) }
+    // Its last answer is of some time ago.
+    for _ in 0..<2 { await observer.nextBeat() }
+    proxy.fallSilent()
+    let error = await #expect(throws: StoreError.self) {
+      try await store.append([draft], isAtomic: false)
+    }
+    #expect(error?.kind != .outcomeUnknown)
+    proxy.stop()
+    await store.close()
+  }
+
   @Test("who asks a database that stands still waits once, however many have asked before")
   func standsStill() async throws {
     let bench = try StoreBench()

@@ -18,8 +18,11 @@ extension DatabaseWriter {
     let asked = AskedFacts(questions, besides: &knownNames, remembersKeys: remembersKeys)
     asked.fillKnown(&facts)
     let commands = asked.commands
-    // Whoever asks finds out that the database is away, and has written nothing then.
-    if commands.isEmpty, hasAnsweredLately { return (facts, [:]) }
+    guard !commands.isEmpty else {
+      // Whoever asks finds out that the database is away, and has written nothing then.
+      if !hasAnsweredLately { _ = try read([PostgresCommand("SELECT 1")]) }
+      return (facts, [:])
+    }
     let rows = try read(commands)
     let waiting = try asked.fill(&facts, from: rows) { knownNames.insert($1, for: $0) }
     return (facts, waiting)
