@@ -17,13 +17,12 @@ package struct DatabaseForm: Sendable {
   package enum IndexTrust: Sendable {
     /// None of it, or there is none.
     case none
-    /// That it belongs to the log, or is seen not to: a power cut may have left an old one.
+    /// That it belongs to the log, or is seen not to: a power cut may have left an old one, or one
+    /// that names what was not synced.
     case hint
-    /// All of it: the machine has not started anew since it was made.
-    ///
-    /// A process that is killed loses nothing that it wrote. So what its index names was in the
-    /// log.
-    case exact
+    /// That what it names and is not there was lost, unless it is an old one: the store is known to
+    /// lack commits that were acknowledged.
+    case proven
   }
 
   /// Describes a database.

@@ -18,6 +18,8 @@ package struct DatabaseImage {
   package let hasHeader: Bool
   /// The version of the schema; nil if it is not known.
   package let schemaVersion: Int64?
+  /// The number of acknowledged commits that it is known to lack.
+  package var missingCommits: Int64 = 0
 
   /// The offset of the first page's own header, behind the file's.
   package static let firstPageHeaderAt = 100

@@ -7,6 +7,8 @@ extension LogImage {
     case commits(Int)
     /// The end, with so many pages as are nowhere else.
     case end(pages: Int)
+    /// So many of the last commits with events, of which nothing more is known.
+    case latest(commits: Int64)
 
     /// Why nobody goes on with it.
     package var description: String {
@@ -19,6 +21,9 @@ extension LogImage {
       case .end(let pages):
         "its log was cut off, or an older one is in its place: the pages written last are missing "
           + "(\(pages)), with what was acknowledged"
+      case .latest(let commits):
+        "it lacks the last commits that were acknowledged (\(commits)): its log was cut off or "
+          + "deleted, or it is an older copy"
       }
     }
   }
@@ -28,5 +33,12 @@ extension LogImage {
     guard isDamaged else { return nil }
     if isFrontLost { return .beginning }
     return commitsBehindDamage > 0 ? .commits(commitsBehindDamage) : .end(pages: missingFrames)
+  }
+}
+
+extension DatabaseImage {
+  /// What is lost; nil if nothing is known to be.
+  package var loss: LogImage.Loss? {
+    logImage.loss ?? (missingCommits > 0 ? .latest(commits: missingCommits) : nil)
   }
 }

@@ -24,7 +24,8 @@ package struct LogImage {
   /// A header is on the disk before the first frame behind it. So one that does not belong to the
   /// frames is damage, whatever their number, unless all of them were copied already.
   ///
-  /// An index that is to be relied upon says more: what it names and is not there was lost.
+  /// The log's index may say more: what was copied of a log was synced before, and so were the
+  /// headers of its rounds.
   /// `docs/decisions/0023-damaged-stores.md` says more.
   package private(set) var isDamaged = false
 
@@ -32,9 +33,11 @@ package struct LogImage {
   private var isHeaderLost = false
   /// Whether the first frames are lost as well, so that nobody knows whether they were copied.
   package private(set) var isFrontLost = false
-  /// The number of frames of which an index that is relied upon knows, and which are neither in the
-  /// log nor in the database.
+  /// The number of lost frames of which the index knows, and which are neither in the log nor in
+  /// the database.
   package private(set) var missingFrames = 0
+  /// The round that the log's header names, or its frames where that is lost; nil without any.
+  private var found: LogRound?
   /// What SQLite takes of the log; nil if it takes nothing.
   private var taken: (round: LogRound, frames: Int)?
   /// What is there of the frames that are not in the database, as the index says.
@@ -53,7 +56,7 @@ package struct LogImage {
     if let file, let header = LogHeader(of: file) {
       readLog(file, header, index, form, pageBytes: assumed)
     }
-    if form.indexTrust == .exact, let index { compare(with: index) }
+    if form.indexTrust != .none, let index { compare(with: index, form) }
   }
 
   private mutating func readLog(
@@ -66,6 +69,7 @@ package struct LogImage {
     isHeaderLost = !header.isSound || frames.hasLater(than: header.round)
     isFrontLost = isHeaderLost && !frames.hasFront
     let round = isFrontLost ? frames.firstRound : isHeaderLost ? frames[0].round : header.round
+    found = round
     if let round { readFrames(frames, of: round, index, form) }
     guard isHeaderLost else { return }
     // The header counts as one.
@@ -136,17 +140,28 @@ package struct LogImage {
       if frame.pageCount > 0, damagedFrames == 0, !isHeaderLost { taken = (round, number + 1) }
     }
     // Of more commits in the index than may be unsynced, the first was synced.
-    let doubtfulMax = form.indexTrust == .exact ? 0 : form.unsyncedCommitsMax
+    let doubtfulMax = form.indexTrust == .proven ? 0 : form.unsyncedCommitsMax
     if isFrontLost || walk.knownCommits > doubtfulMax { believe(&walk) }
     if let known { uncopied.place = frames.place(of: known.copiedCount) }
   }
 
-  /// Holds the log against an index of which all is true.
-  private mutating func compare(with index: LogIndex) {
+  /// Holds the log against its index.
+  ///
+  /// An index that a power cut or a snapshot has left is an old one: it names fewer frames, or
+  /// those of an earlier round. It may name some that were not synced, and are gone. But a
+  /// checkpoint syncs the log before it copies anything, and a round begins with a header that is
+  /// synced. So a log that ends before what was copied, or is of an earlier round, is certainly not
+  /// what it was.
+  private mutating func compare(with index: LogIndex, _ form: DatabaseForm) {
     // A log that is about to start over has the frames of the round before: all were copied.
-    guard index.frameCount > 0 else { return }
+    guard index.frameCount > 0, found.map({ !$0.follows(index.round) }) ?? true else { return }
     let isWhole = taken.map { $0.round == index.round && $0.frames >= index.frameCount }
     guard !(isWhole ?? (index.copiedCount == index.frameCount)) else { return }
+    let isCutBelowCopied = taken.map { taken in
+      taken.round == index.round
+        ? taken.frames < index.copiedCount : index.round.follows(taken.round)
+    }
+    guard form.indexTrust == .proven || isCutBelowCopied ?? false else { return }
     isDamaged = true
     missingFrames = index.frameCount - index.copiedCount - uncopied.frames
     // SQLite would lay the part that it takes over newer pages of the database.

@@ -215,61 +215,6 @@ extension EndToEnd {
       #expect(try await relay.device().get("/v1/envelopes/\(ids[5])").status == 200)
     }
 
-    /// What may happen to a killed relay's log.
-    enum LostLog: CaseIterable {
-      case deleted, emptied, cutOff, lastByteChanged
-    }
-
-    private func lose(_ loss: LostLog) throws {
-      let path = URL(fileURLWithPath: database + "-wal")
-      var log = try Data(contentsOf: path)
-      switch loss {
-      case .deleted: return try FileManager.default.removeItem(at: path)
-      case .emptied: log = Data()
-      case .cutOff: log.removeLast(log.count / 2)
-      case .lastByteChanged: log[log.endIndex - 1] ^= 1
-      }
-      try log.write(to: path)
-    }
-
-    @Test("a killed relay's log that lost its end is refused, and not taken for a shorter one")
-    func lostLogEnd() async throws {
-      upstream.stop()
-      try await relay.start()
-      for index in 0..<20 {
-        #expect(try await relay.device().post(["path": "/\(index)"]).status == 202)
-      }
-      try await relay.kill()
-      let kept = relay.folder.path + "/kept"
-      try FileManager.default.copyItem(atPath: data, toPath: kept)
-      for loss in LostLog.allCases {
-        try FileManager.default.removeItem(atPath: data)
-        try FileManager.default.copyItem(atPath: kept, toPath: data)
-        try lose(loss)
-        let backup = try await Waystation.run(
-          "store", "backup", "--data", data, "--to", relay.folder.path + "/copy-\(loss)")
-        #expect(backup.ending == .exit(1), "\(loss): \(backup.output)")
-        #expect(backup.errors.contains("its log was cut off"), "\(loss): \(backup.errors)")
-        let refused = try await Waystation.run(
-          "serve", "--data", data, "--listen", "127.0.0.1:0", "--upstream",
-          "default=\(upstream.url)")
-        #expect(refused.ending == .exit(1), "\(loss)")
-        #expect(refused.errors.contains("its log was cut off"), "\(loss): \(refused.errors)")
-        let check = try await Waystation.run("store", "check", "--data", data)
-        #expect(check.ending == .exit(1) && check.output.contains("its end is lost"), "\(loss)")
-        let new = relay.folder.path + "/new-\(loss)"
-        let salvage = try await Waystation.run("store", "salvage", "--data", data, "--to", new)
-        #expect(salvage.ending == .exit(0) && salvage.errors.contains("the log is cut off"))
-        #expect(try await Waystation.run("store", "check", "--data", new).ending == .exit(0))
-      }
-      // Nobody has touched it: it starts where it was.
-      try relay.configure(upstreams: ["default": Relay.quick(upstream)], more: ["data": kept])
-      try upstream.start()
-      try await relay.start()
-      let received = try await upstream.received(count: 20)
-      #expect(received.map(\.target) == (0..<20).map { "/\($0)" })
-    }
-
     @Test("a damaged store is set aside when that is asked for, and /status says where it is")
     func setAside() async throws {
       _ = try await accepted("small as well")

@@ -45,7 +45,7 @@ struct LogIndexTests {
       }
     }
 
-    func image(_ trust: DatabaseForm.IndexTrust = .exact) throws -> DatabaseImage {
+    func image(_ trust: DatabaseForm.IndexTrust = .proven) throws -> DatabaseImage {
       try DatabaseImage(path: database, indexTrust: trust)
     }
 
@@ -81,7 +81,7 @@ struct LogIndexTests {
     }
   }
 
-  @Test("a log that was cut off is damaged on the boot that wrote it, and on no other")
+  @Test("a log that was cut off is damaged where something of it is known to be lost, and not else")
   func cutOff() throws {
     for bytes in [0, 20, 32, 100] + (1..<8).flatMap({ [Self.end(of: $0), Self.end(of: $0) + 99] }) {
       try with { crashed in
@@ -115,6 +115,8 @@ struct LogIndexTests {
         let held = max(copied, left)
         #expect(image.logImage.loss == .end(pages: 8 - held), "\(copied) \(left)")
         #expect(try crashed.number(in: image) == Int64(held), "\(copied) \(left)")
+        // A log is synced before it is copied: one that ends before was cut off in any case.
+        #expect(try crashed.image(.hint).logImage.isDamaged == (left < copied))
       }
     }
   }
@@ -144,6 +146,77 @@ struct LogIndexTests {
       let image = try crashed.image()
       #expect(image.logImage.isDamaged)
       #expect(try crashed.number(in: image) == 8)
+    }
+  }
+
+  @Test("an index that is older than the log says nothing, as a snapshot of the disk leaves it")
+  func olderIndex() throws {
+    try with { crashed in
+      let connection = try Connection(path: crashed.database, access: .readWrite)
+      let old = try Data(contentsOf: URL(filePath: crashed.database + "-shm"))
+      // All is copied, and the log starts over.
+      try connection.execute("PRAGMA wal_checkpoint(RESTART); UPDATE t SET m = 9")
+      for end in ["", "-wal"] {
+        let path = crashed.database + end
+        try FileManager.default.copyItem(atPath: path, toPath: crashed.folder + "/copy" + end)
+      }
+      try old.write(to: URL(filePath: crashed.folder + "/copy-shm"))
+      for trust in [DatabaseForm.IndexTrust.hint, .proven] {
+        let image = try DatabaseImage(path: crashed.folder + "/copy", indexTrust: trust)
+        #expect(!image.logImage.isDamaged)
+        #expect(try crashed.number(in: image) == 9)
+      }
+    }
+  }
+
+  @Test("the last row of a table is found, whatever is damaged beside the way there")
+  func lastRow() throws {
+    let folder = Bench.freshFolder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/database"
+    let connection = try Connection(path: path, access: .create)
+    try connection.execute(
+      """
+      PRAGMA page_size = 512; PRAGMA journal_mode = WAL;
+      CREATE TABLE a (n INTEGER PRIMARY KEY, t TEXT); CREATE TABLE b (n INTEGER PRIMARY KEY)
+      """)
+    for number in 0..<40 {
+      try connection.execute("CREATE TABLE more\(number) (n INTEGER PRIMARY KEY, text TEXT)")
+    }
+    try connection.execute("CREATE TABLE last (n INTEGER PRIMARY KEY, t TEXT)")
+    func last(_ table: String) throws -> Int64? {
+      try DatabaseImage(path: path, indexTrust: .hint).lastRow(ofTable: table)
+    }
+    #expect(try last("last") == 0 && last("a") == 0 && last("missing") == nil)
+    for number in 1...600 {
+      try connection.execute("INSERT INTO last VALUES (\(number), 'some text')")
+    }
+    #expect(try last("last") == 600)
+    try connection.execute("PRAGMA wal_checkpoint(TRUNCATE); DELETE FROM last WHERE n < 600")
+    #expect(try last("last") == 600 && last("b") == 0)
+  }
+
+  @Test("what was acknowledged is read as it was written, and anything else is passed over")
+  func mark() throws {
+    let folder = Bench.freshFolder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(AcknowledgedMark.events(in: folder) == nil)
+    let mark = try #require(AcknowledgedMark(in: folder))
+    #expect(AcknowledgedMark.events(in: folder) == nil)
+    for number in [0, 7, 123_456, Int64.max] {
+      mark.note(events: number)
+      #expect(AcknowledgedMark.events(in: folder) == number)
+    }
+    let path = AcknowledgedMark.path(in: folder)
+    for text in [
+      "", "events ", "events 0000000000000000012", "events 0000000000000000012\nmore",
+      "events 000000000000000001x\n", "evented 000000000000000012\n",
+      "events 9999999999999999999\n",
+    ] {
+      try Data(text.utf8).write(to: URL(filePath: path))
+      #expect(AcknowledgedMark.events(in: folder) == nil, "\(text)")
     }
   }
 }

@@ -52,7 +52,7 @@ package final class StoreCheck {
     }
     // SQLite would take the damage as the log's end, and note that in its index: what is behind it
     // would then look like the rest of failed commits, to a salvage as well.
-    guard verdict.isInUse || !image.logImage.isDamaged else { return }
+    guard verdict.isInUse || image.loss == nil else { return }
     do throws(StoreError) {
       try checkDatabase()
     } catch {
@@ -81,25 +81,27 @@ package final class StoreCheck {
         "cut-off", "The file is shorter than it was.", ["\(image.missingPages) pages missing"],
         count: image.missingPages)
     }
-    checkLog(image.logImage)
+    checkLog(of: image)
     return image
   }
 
-  private func checkLog(_ log: LogImage) {
-    guard let loss = log.loss else { return }
+  private func checkLog(of image: DatabaseImage) {
+    guard let loss = image.loss else { return }
     let dropped =
       "SQLite would drop acknowledged commits after the damage. 'store salvage' reads it."
+    let missing = "Acknowledged commits are missing. 'store salvage' reads what is left."
     let (meaning, example) =
       switch loss {
       case .beginning: (dropped, "its beginning is lost")
       case .commits(let count): (dropped, "\(count) commits after a damaged frame")
-      case .end(let pages):
+      case .end(let pages): (missing, "its end is lost: \(pages) pages written last are missing")
+      case .latest(let commits):
         (
-          "Acknowledged commits are missing. 'store salvage' reads what is left.",
-          "its end is lost: \(pages) pages written last are missing"
+          missing,
+          "its end is lost, or an older copy is in its place: \(commits) commits are missing"
         )
       }
-    verdict.add("log-damaged", meaning, [example], count: max(1, log.damagedFrames))
+    verdict.add("log-damaged", meaning, [example], count: max(1, image.logImage.damagedFrames))
   }
 
   /// A file that can be read may be one that SQLite does not write into, so no relay starts on it.

@@ -18,7 +18,7 @@ enum SetAside {
     // its log.
     for name in [
       "waystation.sqlite3", "waystation.sqlite3-wal", "waystation.sqlite3-shm",
-      "waystation.sqlite3-journal", "boot", "bodies", "begun",
+      "waystation.sqlite3-journal", "acknowledged", "bodies", "begun",
     ] {
       guard rename("\(folder)/\(name)", "\(aside)/\(name)") == 0 || errno == ENOENT else {
         throw StoreError(errno: errno, operation: "move aside", subject: "\(folder)/\(name)")

@@ -18,7 +18,7 @@ extension SQLiteStore {
     let bodies = try BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
-      folder: folder, bodies: bodies, room: room, rules: options.rules, start: start)
+      bodies: bodies, room: room, rules: options.rules, start: start)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
@@ -27,7 +27,7 @@ extension SQLiteStore {
       database: data.database, lock: FolderLock.file(in: data.path), bodies: data.bodies)
     try DataFolder.sync(folder: folder)
     StoreMarker.write(in: folder)
-    BootMarker.write(in: folder)
+    shared.sync.note(in: AcknowledgedMark(in: folder))
     do throws(StoreError) {
       try store.startThreads(writer: writer, data: data)
     } catch {

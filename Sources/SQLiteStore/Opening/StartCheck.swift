@@ -123,7 +123,9 @@ struct StartCheck {
       throw damaged(
         "it is cut off: \(image.missingPages) of its \(image.pageCount) pages are missing")
     }
-    if let loss = image.logImage.loss { throw damaged(loss.description) }
+    if let loss = image.loss {
+      throw damaged(loss.description, missingCommits: image.missingCommits)
+    }
     if image.logImage.commitsBehindDamage > 0 {
       findings.note =
         "behind the end of the store's log lie \(image.logImage.commitsBehindDamage) commits that "
@@ -133,10 +135,15 @@ struct StartCheck {
     return image.schemaVersion == Migration.latest
   }
 
-  private func damaged(_ what: String) -> StoreError {
-    StoreError(
+  private func damaged(_ what: String, missingCommits: Int64 = 0) -> StoreError {
+    // An older copy may be wanted, where the latest store is lost for good.
+    let wanted =
+      missingCommits > 0
+      ? " If it is an older copy that you have put back, delete the file "
+        + "\(AcknowledgedMark.path(in: folder))." : ""
+    return StoreError(
       kind: .corrupt, operation: "open", subject: database,
-      detail: "\(what). \(StoreError.corruptAdvice)")
+      detail: "\(what). \(StoreError.corruptAdvice)\(wanted)")
   }
 
   // MARK: - Tables

@@ -158,7 +158,7 @@ package final class StoreBackup {
 
   /// Refuses a log of which SQLite would take a part alone, before it makes the log's index anew.
   private func requireWholeLog(_ database: String) throws(StoreError) {
-    guard let loss = try DatabaseImage(ofStoreIn: source).logImage.loss else { return }
+    guard let loss = try DatabaseImage(ofStoreIn: source).loss else { return }
     throw StoreError(
       kind: .corrupt, operation: "back up", subject: database,
       detail: "\(loss). \(StoreError.corruptAdvice)")

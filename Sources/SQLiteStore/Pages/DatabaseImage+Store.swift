@@ -2,14 +2,25 @@ import RelayCore
 import SQLitePages
 
 extension DatabaseImage {
-  /// Opens the database of the store in a folder; a missing log counts as empty, unless its index
+  /// Opens the database of the store in a folder; a missing log counts as empty, unless something
   /// says that there was more.
   ///
   /// - Throws: ``StoreError/Kind/corrupt`` if there is no database file.
   init(ofStoreIn folder: String) throws(StoreError) {
-    try self.init(
-      path: DataFolder.database(in: folder),
-      indexTrust: BootMarker.isOfThisBoot(folder) ? .exact : .hint)
+    let path = DataFolder.database(in: folder)
+    self = try DatabaseImage(path: path, indexTrust: .hint)
+    let missing = missingCommits(ofStoreIn: folder)
+    guard missing > 0 else { return }
+    self = try DatabaseImage(path: path, indexTrust: .proven)
+    missingCommits = missing
+  }
+
+  /// By how much its log of events ends before what was acknowledged; 0 where that is not known.
+  private func missingCommits(ofStoreIn folder: String) -> Int64 {
+    guard let acknowledged = AcknowledgedMark.events(in: folder),
+      let last = lastRow(ofTable: "event_log")
+    else { return 0 }
+    return max(0, acknowledged - last)
   }
 
   /// Opens a database of a store.

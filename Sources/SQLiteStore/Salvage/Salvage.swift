@@ -105,6 +105,12 @@ package final class Salvage {
           kind: .page, table: "",
           reason: "the log is cut off: pages that stood there alone are missing "
             + "(\(image.logImage.missingFrames)), with what was accepted or changed last"))
+    } else if image.missingCommits > 0 {
+      try add(
+        SalvageFinding(
+          kind: .page, table: "",
+          reason: "the log is cut off or gone: commits that were acknowledged last are missing "
+            + "(\(image.missingCommits))"))
     }
     for (tree, pages) in zip(trees, pages) {
       for page in pages {

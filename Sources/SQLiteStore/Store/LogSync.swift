@@ -16,6 +16,8 @@ struct WrittenTransaction: Sendable {
   let isReliedOn: Bool
   /// What was reserved for it and, in the end, not changed.
   let reservations: Reservations
+  /// The last row of the log of events.
+  let lastEventRow: Int64
   /// The start of the commit.
   let begin: MonotonicTime
 }
@@ -28,6 +30,7 @@ struct WrittenTransaction: Sendable {
 final class LogSync: Sendable {
   private let queue = Monitor(SyncQueue<WrittenTransaction>())
   private let log = Mutex<OpenLog?>(nil)
+  private let mark = Mutex<AcknowledgedMark?>(nil)
 
   /// The log, opened beside SQLite.
   ///
@@ -62,6 +65,9 @@ final class LogSync: Sendable {
     let opened = try OpenLog(path)
     log.withLock { $0 = opened }
   }
+
+  /// Has it noted how far the log of events goes that is on the disk.
+  func note(in mark: AcknowledgedMark?) { self.mark.withLock { $0 = mark } }
 
   // MARK: - For the writer's thread
 
@@ -147,6 +153,8 @@ final class LogSync: Sendable {
       telling.giveUp(error)
     }
     let syncMicroseconds = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
+    // Before anybody is told: what they are told of has to be missed.
+    if let last = transactions.last { mark.withLock { $0 }?.note(events: last.lastEventRow) }
     for transaction in transactions { telling.tell(transaction) }
     let (ready, isAwaited) = queue.access { queue in
       // Only the writer waits for an end, and the other thread for the last one.

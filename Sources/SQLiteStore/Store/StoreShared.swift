@@ -44,18 +44,15 @@ final class StoreShared: Sendable {
   /// log away when they close the database.
   let openedBeside = Mutex<[ReadOnlyFile]>([])
 
-  /// The path of the data folder.
-  private let folder: String
   private let rules: Mutex<StoreRules>
 
   /// The findings of the start.
   let start: StartFindings
 
   init(
-    folder: String, bodies: BodyFiles, room: DiskRoom, rules: StoreRules,
+    bodies: BodyFiles, room: DiskRoom, rules: StoreRules,
     start: StartFindings = StartFindings()
   ) {
-    self.folder = folder
     self.start = start
     self.rules = Mutex(rules)
     self.bodies = bodies
@@ -134,7 +131,6 @@ extension StoreShared {
   /// does not try again (fsync(2), `EIO`). Later commits build upon it. A start finds out what is
   /// there.
   private func giveUp(_ error: StoreError) -> Never {
-    BootMarker.remove(in: folder)
     guard let observer = observer.withLock({ $0 }) else { preconditionFailure("\(error)") }
     observer.syncFailed(error)
   }

@@ -194,7 +194,8 @@ extension Writer {
     let transaction = WrittenTransaction(
       receipt: receipt, commit: receipt.commit(of: changes, epoch: Self.epoch),
       changeCount: changes.count + receipt.accepted.count + receipt.coalesced.count,
-      isReliedOn: isReliedOn, reservations: reservations, begin: commitBegin)
+      isReliedOn: isReliedOn, reservations: reservations, lastEventRow: state.events.lastRow,
+      begin: commitBegin)
     reservations = Reservations()
     let hasMoreToDo =
       requests.count > 0 || transitions.count > 0 || shared.inbox.access { !$0.isEmpty }
