@@ -101,6 +101,32 @@ struct SeatTests {
     await store.close()
   }
 
+  /// What a database has that was put back to before the relay took the store, or connected anew.
+  private static let farBack = [
+    [
+      "DELETE FROM seat", "DELETE FROM seat_commit", "UPDATE shard SET epoch = epoch - 1",
+    ],
+    [
+      "UPDATE seat SET incarnation = incarnation + 1",
+      "UPDATE seat_commit SET incarnation = incarnation + 1",
+    ],
+  ]
+
+  @Test("one that has lost the seat is noticed if there is no other server", arguments: farBack)
+  func putFarBack(_ commands: [String]) async throws {
+    let bench = try StoreBench()
+    var options = StoreBench.options
+    options.lease.behindMs = 1
+    let observer = QuietObserver()
+    let store = try PostgresStore(at: try bench.address(), options)
+    store.start(observer: observer)
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    var connection = try bench.database.connect()
+    _ = try connection.run(commands.map { PostgresCommand(sql: $0) })
+    #expect(await observer.loss().detail.contains("lacks commits"))
+    await store.close()
+  }
+
   @Test("who opens the store has it, and who had it writes nothing more")
   func takenOver() async throws {
     let bench = try StoreBench()

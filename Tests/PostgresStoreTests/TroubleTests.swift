@@ -70,6 +70,21 @@ struct TroubleTests {
     await store.close()
   }
 
+  @Test("who changes something is told as well once the database stands still")
+  func changes() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let store = try bench.open(port: proxy.port, observer)
+    for _ in 0..<2 { await observer.nextBeat() }
+    proxy.fallSilent()
+    let act = AuditAct(
+      at: WallTime(millisecondsSinceEpoch: 1), who: "x", role: "steer", action: "x", subject: "x")
+    let error = await #expect(throws: StoreError.self) { try await store.beginAct(act) }
+    #expect(error?.kind != .outcomeUnknown)
+    proxy.stop()
+    await store.close()
+  }
+
   @Test("who asks a database that stands still waits once, however many have asked before")
   func standsStill() async throws {
     let bench = try StoreBench()

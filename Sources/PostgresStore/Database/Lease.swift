@@ -118,6 +118,8 @@ final class LeaseKeeper: Sendable {
     var connection: ServerConnection?
     /// The place of the host that the last one was to.
     var host = 0
+    /// Since when the server has not known the seat; nil if it knows it.
+    var behindSince: MonotonicTime?
   }
 
   private let process: Int64
@@ -203,6 +205,7 @@ final class LeaseKeeper: Sendable {
       } else if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
         servers.confirm(line.host)
+        line.behindSince = nil
         let observer = state.withLock { state in
           state.isLapsed = false
           return state.observer
@@ -211,16 +214,29 @@ final class LeaseKeeper: Sendable {
       } else if rows[1].int64(0, 0) > 0 {
         lose(.leaseLost(to: servers.address.subject))
       } else {
-        // It is just being taken anew by a connection in place of a lost one, or this server is
-        // behind another one.
-        line.connection = nil
-        servers.leave(line.host)
+        noteBehind(&line)
       }
     } catch {
       // The lease says how long that may last.
       line.connection = nil
       lease.note(failure: error.description)
     }
+  }
+
+  /// The seat is just being taken anew by a connection in place of a lost one, or this server is
+  /// behind another one, or its database was put back to an older state.
+  ///
+  /// If there is no other server, and the first would have come to an end by now, it is the last.
+  private func noteBehind(_ line: inout Line) {
+    line.connection = nil
+    servers.leave(line.host)
+    let now = Lease.now()
+    let since = line.behindSince ?? now
+    line.behindSince = since
+    guard servers.address.hostCount == 1,
+      now.milliseconds(since: since) >= lease.limits.lease.behindMs
+    else { return }
+    lose(StoreError(PostgresError.fencedOff(from: servers.address, Seat.isOlder)))
   }
 
   /// Nobody listens yet while the store is being opened: that looks at the lease.

@@ -20,7 +20,7 @@ extension DatabaseWriter {
     let commands = asked.commands
     guard !commands.isEmpty else {
       // Whoever asks finds out that the database is away, and has written nothing then.
-      if !hasAnsweredLately { _ = try read([PostgresCommand("SELECT 1")]) }
+      try reach()
       return (facts, [:])
     }
     let rows = try read(commands)

@@ -167,7 +167,12 @@ final class DatabaseWriter {
         bytes += append.byteCount
       case .task(let task):
         post()
-        task.run(self)
+        do throws(StoreError) {
+          try reach()
+          task.run(self)
+        } catch {
+          task.fail(error)
+        }
         shared.gate.end()
       }
     }
@@ -241,14 +246,17 @@ final class DatabaseWriter {
     }
   }
 
-  /// Whether the database has answered so lately that a transaction need not find out whether it is
-  /// there.
+  /// Finds out whether the database is there, unless it has answered so lately that it has to be.
   ///
   /// Whoever loses it while writing does not know whether anything was written, and nobody can be
   /// told before that is found out.
-  var hasAnsweredLately: Bool {
-    guard let answeredAt else { return false }
-    return MonotonicClock.now() < answeredAt.adding(milliseconds: limits.answerTrustedMs)
+  func reach() throws(StoreError) {
+    if let answeredAt,
+      MonotonicClock.now() < answeredAt.adding(milliseconds: limits.answerTrustedMs)
+    {
+      return
+    }
+    _ = try read([PostgresCommand("SELECT 1")])
   }
 
   /// Writes a transaction, and clears the trouble that there was.

@@ -35,6 +35,9 @@ package struct LeaseLimits: Hashable, Sendable {
   /// For how long a spare that has used the database before bears it that the database refuses it,
   /// in milliseconds: a password is changed in two places, one after the other.
   package var refusalMs: Int64 = 60_000
+  /// How long the only server may lack the relay's seat before its database counts as put back to
+  /// an older state, in milliseconds.
+  package var behindMs: Int64 = 10_000
   /// The number of shards; another one in tests alone.
   package var shardCount = Shard.count
 
