@@ -36,7 +36,7 @@ struct OpenedStore: Sendable {
             "the store is in PostgreSQL: the data folder is not used", ("folder", .text(folder)))
         }
         return try await open(postgres, configuration, reachedAt: address) {
-          log.tell($0, passesOn: address != nil)
+          log.tell($0, reachedAt: address)
           waiting($0)
         }
       }
@@ -161,12 +161,15 @@ extension LimitsConfiguration {
 extension Log {
   /// Tells what the start waits for.
   ///
-  /// - Parameter passesOn: Whether this relay has a listener for relays: another one has no port of
-  ///   its own until it has the store.
-  fileprivate func tell(_ wait: StoreWait, passesOn: Bool) {
+  /// - Parameter own: Where other relays reach this one; nil without a listener for relays: such a
+  ///   relay has no port of its own until it has the store.
+  fileprivate func tell(_ wait: StoreWait, reachedAt own: String?) {
     switch wait {
-    case .another where !passesOn:
+    case .another where own == nil:
       info("another relay has the store: this one waits as a spare, and does not listen")
+    case .another(let address) where address == own:
+      info(
+        "the store is held under this relay's own address, and this one waits for it")
     case .another(let address):
       info(
         "another relay has the store: this one waits as a spare",

@@ -112,6 +112,7 @@ package final class Relay: Sendable {
     forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
     try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)
     opened.shared?.bearTrouble(nil)
+    if opened.shared != nil { relay.log.info("this relay has the store") }
     await relay.noteInterrupted()
     await relay.takeUpUploads()
     return relay

@@ -12,7 +12,7 @@ struct RelayFront: Sendable {
   let answers: FrontHandler
   /// Passes requests on while the relay is a spare; nil if it does not listen then.
   let passing: Passing?
-  private let configuration: Configuration
+  fileprivate let configuration: Configuration
   private let loops: [EventLoop]
   private let sockets: InheritedSockets
   private let log: Log
@@ -178,6 +178,11 @@ package struct ListeningRelay: Sendable {
     let problems = front.server.reloadCertificates().problems
     front.passing?.refresh()
     return problems
+  }
+
+  /// What it cannot take up of another configuration once it has the store.
+  package func obstacles(to new: Configuration) -> [ConfigurationProblem] {
+    new.obstacles(after: front.configuration)
   }
 }
 

@@ -57,6 +57,7 @@ struct EnvelopeDetails {
       ("accepted", ago("acceptedAt")),
       ("from", envelope.text("from") ?? ""),
       ("trace", envelope.text("trace") ?? ""),
+      ("missing", missing()),
       ("not before", moment("notBefore")),
       ("next attempt", HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
       ("ended", ago("endedAt")),
@@ -96,6 +97,19 @@ struct EnvelopeDetails {
     return [words, behind ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
+  /// Its lane, as a command names it.
+  private var lane: String {
+    SafeText.line((envelope.text("client") ?? "?") + "/" + (envelope.text("lane") ?? "?"))
+  }
+
+  /// The sequence numbers that it waits for.
+  private func missing() -> String {
+    envelope.objects("missing").map { gap in
+      let (first, last) = (gap.number("first"), gap.number("last"))
+      return first == last ? "\(first)" : "\(first) to \(last)"
+    }.joined(separator: ", ")
+  }
+
   private func attempts() -> [String] {
     let attempts = envelope.objects("attempts")
     guard !attempts.isEmpty else { return ["", "no attempt yet"] }
@@ -132,6 +146,9 @@ struct EnvelopeDetails {
         + "\n      its body: waystation envelopes body \(id)\(serverOption)"
     case "failed", "expired": "waystation envelopes requeue \(id)\(serverOption)"
     case "held": "waystation envelopes retry \(id)\(serverOption)"
+    case "parked":
+      "waystation lanes skip \(lane)\(serverOption)"
+        + "\n      if the missing numbers never come"
     default: nil
     }
   }

@@ -224,6 +224,12 @@ struct EnvelopesCommand {
       throw OperatorFailure(
         reason: "what waits for its next attempt is tried at once by 'waystation upstreams probe"
           + " NAME', or by ids", code: .usage)
+    case ("retry", "held"):
+      throw OperatorFailure(reason: "what is held is tried by ids", code: .usage)
+    case ("retry", "parked"):
+      throw OperatorFailure(
+        reason: "what is parked waits for missing numbers, and goes on without them by"
+          + " 'waystation lanes skip CLIENT/LANE'", code: .usage)
     case ("discard", nil), ("discard", "blocked"): return try operate("discard", selection)
     case ("discard", _), ("cancel", _): return try operate("cancel", selection)
     default: return try operate("requeue", selection)

@@ -67,15 +67,22 @@ final class RunningRelay: Sendable {
         log.error("a certificate was not taken", ("error", .text(problem)))
       }
       do throws(ConfigurationSource.Failure) {
-        _ = try self.source.load(environment: Environment.variables(), isAnew: true)
+        let new = try self.source.load(environment: Environment.variables(), isAnew: true)
+        let obstacles = spare.obstacles(to: new)
+        self.tell(of: obstacles.map(\.description), log)
+        guard obstacles.isEmpty else { return }
         log.info("the configuration is good: it is taken up once this relay has the store")
       } catch {
-        for problem in error.problems {
-          log.error(
-            "the configuration would be refused once this relay has the store",
-            ("error", .text(problem)))
-        }
+        self.tell(of: error.problems, log)
       }
+    }
+  }
+
+  private func tell(of problems: [String], _ log: Log) {
+    for problem in problems {
+      log.error(
+        "the configuration would be refused once this relay has the store",
+        ("error", .text(problem)))
     }
   }
 

@@ -84,7 +84,7 @@ extension Problem {
   package static func otherClient(_ name: String, field: String) -> Problem {
     Problem(
       .forbidden, "The token is another client's than \(name.quoted).", field: field,
-      fix: "Leave the client out: the token says who it is.")
+      fix: "Leave the client out, or name the token's own: the token says who it is.")
   }
 
   /// There is no such token, or no longer.

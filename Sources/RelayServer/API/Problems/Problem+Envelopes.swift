@@ -52,7 +52,7 @@ extension Problem {
   package static func unknownUpstream(_ name: String, field: String?) -> Problem {
     var problem = Problem(
       .unknownUpstream, "No upstream named \(name.quoted) is configured.", field: field,
-      fix: "Use a configured upstream; GET /status lists them.")
+      fix: "Use a configured upstream; GET /status lists them to operators.")
     if field == nil { problem.status = problem.kind.record.statusInPath ?? problem.status }
     return problem
   }

@@ -101,7 +101,7 @@ package struct EnvelopeDecoder: Sendable {
       throw .missingField(
         "/upstream",
         "The envelope names no upstream, and of the configured ones none is called default.",
-        fix: "Say in upstream where it goes; GET /status lists them.")
+        fix: "Say in upstream where it goes; GET /status lists them to operators.")
     }
     let (headers, body) = try fields.content()
     try upstream.checkPart(headers, field: "/headers/Content-Range")
