@@ -208,21 +208,33 @@ def whole(stand):
 
 def passing(stand):
     """Posts to the relay with the store, and as many to its spare: what the two take for them."""
-    bench, count = stand.bench, stand.bench.scale.clustered
+    bench = stand.bench
     with stand.pair() as (holder, spare):
-        taken = {}
-        for at in (holder, spare):
-            # Once, so that connections between the relays are there.
-            run.load(bench.programs, at.port, plan.PASSING_CONNECTIONS, "relay", "count", 500)
-            before = [run.processor_times([each.process.pid]) for each in (holder, spare)]
-            run.load(bench.programs, at.port, plan.PASSING_CONNECTIONS, "json", "count", count)
-            taken[at] = [
-                run.spent(then, run.processor_times([each.process.pid])) / count
-                for then, each in zip(before, (holder, spare))]
+        more, own, rates = pass_on(stand, holder, spare, plan.PASSING_CONNECTIONS)
+        bench.rows["cluster.passing"].add(more + own)
+        bench.rows["cluster.passing.spare"].add(own)
+        bench.rows["cluster.passing.holder"].add(more)
+        bench.rows["cluster.passing.rate"].add(*rates)
+        bench.rows["cluster.passing.few"].add(
+            sum(pass_on(stand, holder, spare, plan.FEW_CONNECTIONS)[:2]))
+
+
+def pass_on(stand, holder, spare, connections):
+    """What a post that is passed on takes more of the relay with the store than a direct one, what
+    it takes of the spare, and how many come in a second, both ways."""
+    bench, count = stand.bench, stand.bench.scale.clustered
+    taken, rates = {}, {}
+    for at in (holder, spare):
+        # Once, so that connections between the relays are there.
+        run.load(bench.programs, at.port, connections, "relay", "count", 500)
+        before = [run.processor_times([each.process.pid]) for each in (holder, spare)]
+        rates[at] = run.load(
+            bench.programs, at.port, connections, "json", "count", count)["rate"]
+        taken[at] = [
+            run.spent(then, run.processor_times([each.process.pid])) / count
+            for then, each in zip(before, (holder, spare))]
     more = taken[spare][0] - taken[holder][0]
-    bench.rows["cluster.passing"].add(more + taken[spare][1])
-    bench.rows["cluster.passing.spare"].add(taken[spare][1])
-    bench.rows["cluster.passing.holder"].add(more)
+    return more, taken[spare][1], (rates[spare], rates[holder])
 
 
 # MARK: once

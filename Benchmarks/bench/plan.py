@@ -15,7 +15,9 @@ LARGE_BYTES = 10 << 20
 LARGE_CONNECTIONS = 16
 # The most posts that the relay writes to PostgreSQL in one transaction.
 POSTS_MAX = 1024
-PASSING_CONNECTIONS = 16
+# Senders at a spare: as many as elsewhere, and so few that hardly any posts come together.
+PASSING_CONNECTIONS = 64
+FEW_CONNECTIONS = 16
 # Posts of each connection before anything of a relay on PostgreSQL is measured.
 WARM_UP_EACH = 10
 
@@ -155,9 +157,14 @@ def cluster_rows(scale):
         "cluster.handover": Row(
             f"{restart}, of {scale.takeovers}", "", at_most(250, "ms"), "ms"),
         "cluster.passing": Row(
-            "processor time of passing a post on", "", at_most(40, "µs"), "µs"),
+            f"processor time of passing a post on, {PASSING_CONNECTIONS} connections", "",
+            at_most(40, "µs"), "µs"),
         "cluster.passing.spare": Row("of it the spare's", "", None, "µs"),
         "cluster.passing.holder": Row("of it the other relay's", "", None, "µs"),
+        "cluster.passing.few": Row(f"the same, {FEW_CONNECTIONS} connections", "", None, "µs"),
+        "cluster.passing.rate": Row(
+            f"posts over a spare, {PASSING_CONNECTIONS} connections",
+            "to the relay with the store", None),
         "cluster.idle.relay": Row(f"{idle} relay", "without", at_most(1.1), "ms"),
         "cluster.idle.server": Row(f"{idle} server", "without", None, "ms"),
     }

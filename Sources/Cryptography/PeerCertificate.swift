@@ -1,5 +1,5 @@
 /// The identity in a client's certificate that has been verified.
-package struct PeerCertificate: Sendable, Equatable {
+package struct PeerCertificate: Sendable, Hashable {
   /// The subject's common name; nil if it has none.
   package let commonName: String?
   /// The DNS names among the alternative names (RFC 5280 section 4.2.1.6), in their order.

@@ -23,6 +23,19 @@ package struct Exchange: Sendable {
   package let note: (any ExchangeNote)?
 }
 
+extension Exchange {
+  /// A request that came together with others in one, and its response.
+  package init(
+    of request: HTTPRequest, _ response: HTTPResponse, receivedBytes: Int, sentBytes: Int,
+    durationUs: Int64
+  ) {
+    self.init(
+      origin: request.origin, tlsVersion: nil, head: request.head, problem: nil,
+      status: response.status, isWhole: true, receivedBytes: Int64(receivedBytes),
+      sentBytes: Int64(sentBytes), durationUs: durationUs, note: response.note)
+  }
+}
+
 /// A handler's note on a request for the access log.
 package protocol ExchangeNote: AnyObject, Sendable {}
 

@@ -26,6 +26,22 @@ package struct HTTPResponse: Sendable {
   }
 }
 
+extension HTTPResponse {
+  /// Appends it as a message that says how long it is; false, with nothing appended, if its body is
+  /// not in memory.
+  package func append(asMessageTo bytes: inout [UInt8]) -> Bool {
+    let content: [UInt8]
+    switch body {
+    case .empty: content = []
+    case .bytes(let bytes): content = bytes
+    case .source, .stream: return false
+    }
+    ResponseHeadWriter.append(self, contentLength: Int64(content.count), to: &bytes)
+    bytes.append(contentsOf: content)
+    return true
+  }
+}
+
 /// The body of a response.
 package enum ResponseBody: Sendable {
   /// None; `Content-Length: 0`.

@@ -37,7 +37,8 @@ package struct ProtocolProblem: Error, Sendable, Equatable {
     self.detail = detail
   }
 
-  static func malformed(_ detail: String) -> ProtocolProblem {
+  /// The head of a request, or what stands for one, is none.
+  package static func malformed(_ detail: String) -> ProtocolProblem {
     ProtocolProblem(.malformedRequest, detail)
   }
 

@@ -2,7 +2,7 @@ import Cryptography
 import EventLoop
 
 /// The origin of a request: the listener, the peer, and its verified certificate.
-package struct RequestOrigin: Sendable, Equatable {
+package struct RequestOrigin: Sendable, Hashable {
   /// The listener's number, as given to
   /// ``HTTPServer/bind(_:number:mode:inherited:tls:room:)``.
   package let listener: Int

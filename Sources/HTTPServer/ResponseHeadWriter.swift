@@ -10,10 +10,7 @@ enum ResponseHeadWriter {
     if !response.headers.hasDate { context.appendDate(to: &head) }
     switch plan.framing {
     case .bodiless, .untilClose: break
-    case .length(let length):
-      append("Content-Length: ", to: &head)
-      appendDecimal(length, to: &head)
-      endLine(&head)
+    case .length(let length): appendLength(length, to: &head)
     case .chunked: append("Transfer-Encoding: chunked\r\n", to: &head)
     }
     if !plan.keepsAlive {
@@ -21,6 +18,20 @@ enum ResponseHeadWriter {
     } else if plan.saysKeepAlive {
       append("Connection: keep-alive\r\n", to: &head)
     }
+    endLine(&head)
+  }
+
+  /// Appends the head of a response that is kept in memory, and goes over no connection of its own.
+  static func append(_ response: HTTPResponse, contentLength: Int64, to head: inout [UInt8]) {
+    appendStatus(response.status, to: &head)
+    head.append(contentsOf: response.headers.bytes)
+    appendLength(contentLength, to: &head)
+    endLine(&head)
+  }
+
+  private static func appendLength(_ length: Int64, to head: inout [UInt8]) {
+    append("Content-Length: ", to: &head)
+    appendDecimal(length, to: &head)
     endLine(&head)
   }
 

@@ -9,7 +9,7 @@ extension EndToEnd.Passing {
     let database = try TestDatabase.fresh()
     let link = try LossyProxy(to: 1)
     let holder = try await Self.relay(
-      "relay-3", upstream, authority, database.url, reachedBy: link)
+      "relay-3", upstream, authority, database.url, reachedBy: link.port)
     let spare = try await Self.relay("relay-4", upstream, authority, database.url)
     try await holder.start()
     // It listens before it has the store.

@@ -30,15 +30,21 @@ extension EndToEnd {
 
     /// A relay with a listener for devices and operators, and one for relays.
     ///
-    /// - Parameter link: By what other relays reach it; nil for no detour.
+    /// - Parameters:
+    ///   - relaysPort: The port for other relays; 0 for any.
+    ///   - detour: The port at which others reach it; nil for its own.
+    ///   - bodyBytesMax: The longest body that it takes, of an envelope and of a request.
     static func relay(
       _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String,
-      reachedBy link: LossyProxy? = nil
+      at relaysPort: UInt16 = 0, reachedBy detour: UInt16? = nil, bodyBytesMax: Int = 32 << 20
     ) async throws -> Relay {
       let pair = try await authority.sign(name, subject: "/CN=\(name)")
       return try Relay(
-        upstreams: ["default": Relay.quick(upstream)], more: settings,
-        listen: listeners(pair, authority, advertising: link?.port),
+        upstreams: ["default": Relay.quick(upstream)],
+        more: settings.merging([
+          "limits": ["bodyBytesMax": bodyBytesMax, "batchBytesMax": bodyBytesMax]
+        ]) { _, given in given },
+        listen: listeners(pair, authority, at: relaysPort, advertising: detour),
         environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
     }
 

@@ -112,4 +112,19 @@ struct PassageStateTests {
     #expect(failure.reason == "cut")
     #expect(!state.wantsBody)
   }
+
+  @Test("an answer that is here as a whole is handed out at once, and one that failed is not")
+  func whole() {
+    var state = PassageState()
+    _ = state.take(answer)
+    #expect(isTaken(&state, [1]) && isTaken(&state, [2, 3]))
+    #expect(state.takeWholeAnswer() == nil)
+    state.finish(.success(()))
+    #expect(state.takeWholeAnswer() == [1, 2, 3])
+    #expect(next(&state) == nil)
+    var failed = PassageState()
+    #expect(isTaken(&failed, [1]))
+    failed.finish(.failure(.nobody("gone")))
+    #expect(failed.takeWholeAnswer() == nil)
+  }
 }

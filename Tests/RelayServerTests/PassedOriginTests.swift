@@ -25,7 +25,7 @@ struct PassedOriginTests {
     let text = "GET /v1/envelopes HTTP/1.1\r\nHost: relay\r\n\(fields)\r\n"
     let origin = RequestOrigin(listener: 2, peer: .tcp(.loopback(port: 9)))
     let request = try #require(HTTPRequest(parsing: Array(text.utf8), origin: origin))
-    return try PassedOrigin.unwrap(request, Self.listeners)
+    return try PassedOrigin.unwrap(request, Self.listeners, PassedOriginMemory())
   }
 
   @Test("everything that was seen of the sender comes through", arguments: [true, false])

@@ -62,6 +62,7 @@ ROOMS = {
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
         "API/Passing", "Relay", "Moving"],
+    "Forwarder": [".", "Passing"],
     "WaystationOutbox": ["System", "Terms", "Receipts", "File", "Wire", "Core", "Running", "Outbox"],
     "WaystationOutboxFoundation": ["Coding", "Apple", "Transport"],
     "waystation": [

@@ -10,6 +10,8 @@ package final class RelayHandler: RequestHandler {
   private let routers: [Router<Route>]
   private let context: EndpointContext
   private let gate: Gate
+  /// Where requests came in that other relays have passed on.
+  private let origins = PassedOriginMemory()
 
   /// The endpoints of a relay.
   init(_ relay: RelayParts) {
@@ -22,8 +24,9 @@ package final class RelayHandler: RequestHandler {
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
     let listeners = context.relay.listeners
     guard listeners[request.origin.listener].audience != .relays else {
+      if Self.isBundle(request) { return await respond(toBundle: request) }
       do throws(Problem) {
-        let own = try PassedOrigin.unwrap(request, listeners)
+        let own = try PassedOrigin.unwrap(request, listeners, origins)
         return await respond(toOwn: own, passedOnFor: own.origin.peer)
       } catch {
         return error.response
@@ -31,6 +34,12 @@ package final class RelayHandler: RequestHandler {
     }
     return await respond(toOwn: request)
   }
+
+  /// The parts of the relay.
+  var parts: RelayParts { context.relay }
+
+  /// The limits as they are configured.
+  var limits: LimitsConfiguration { context.relay.settings.rules.limits }
 
   /// Answers a request that came in here, or is passed on by another relay.
   private func respond(

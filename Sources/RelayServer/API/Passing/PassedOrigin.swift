@@ -63,10 +63,10 @@ struct PassedOrigin {
   ///
   /// - Throws: What is wrong with it, if the other relay is no relay, or has other listeners.
   static func unwrap(
-    _ request: HTTPRequest, _ listeners: [ListenerConfiguration]
+    _ request: HTTPRequest, _ listeners: [ListenerConfiguration], _ memory: PassedOriginMemory
   ) throws(Problem) -> HTTPRequest {
     guard let value = request.head.value(of: fieldName),
-      let passed = PassedOrigin(fieldValue: value)
+      let passed = memory.origin(fieldValue: value)
     else {
       throw Problem(
         .notFound,

@@ -39,6 +39,8 @@ final class Passing: Sendable {
   private let loop: EventLoop
   private let log: Log
   private let listeners: [ListenerConfiguration]
+  /// Where the requests came in that are passed on.
+  private let origins = PassedOriginMemory()
   private let isStopped = Atomic(false)
   /// Whether the store is this relay's, and not opened yet.
   private let isOpening = Atomic(false)
@@ -128,7 +130,7 @@ final class Passing: Sendable {
     if leads() { return .own(request) }
     // What another relay has passed on goes no further.
     guard !isPassedOn(request) else { return .answered(Self.notLeading) }
-    let passed = PassedRequest(request, at: listeners[request.origin.listener])
+    let passed = passedRequest(request)
     while true {
       let strokes = bell.strokes
       if leads() { return .own(passed.request(of: request)) }
@@ -194,7 +196,7 @@ final class Passing: Sendable {
   func metrics(
     for request: HTTPRequest, _ certificates: [(what: String, endsAt: WallTime)]
   ) async -> HTTPResponse? {
-    let asked = PassedRequest(request, at: listeners[request.origin.listener])
+    let asked = passedRequest(request)
     guard case .success(let answer) = await pass(asked.asking("HEAD", asked.target), of: request)
     else { return nil }
     if answer.status == 200 {
@@ -210,6 +212,11 @@ final class Passing: Sendable {
   }
 
   // MARK: - One request
+
+  private func passedRequest(_ request: HTTPRequest) -> PassedRequest {
+    let listener = listeners[request.origin.listener]
+    return PassedRequest(request, cameIn: origins.fieldValue(of: request.origin, at: listener))
+  }
 
   private func pass(
     _ passed: PassedRequest, of request: HTTPRequest
@@ -232,25 +239,37 @@ final class Passing: Sendable {
     }
     let passage = link.pass(passed, to: target)
     let result = await limited(passage) { () -> Result<PassedAnswer, PassingFailure> in
-      async let sent: Void = Self.send(request.body, over: passage)
-      let result: Result<PassedAnswer, PassingFailure>
-      do throws(PassingFailure) {
-        let head = try await passage.head()
-        try head.checkLeading()
-        result = .success(head)
-      } catch {
-        // Of a body that comes in pieces, some are gone.
-        result = .failure(passed.isStreamed && passage.hasBegun ? error.written : error)
-      }
-      // What is answered before all of it has come is wanted no more. But nothing was taken of it
-      // where nothing was written, so it can still be passed on.
-      if passage.lacksBody, result.isWritten { request.body.cutOff() }
-      await sent
-      return result
+      guard passed.isStreamed else { return await Self.head(of: passage) }
+      return await Self.sendPieces(of: request.body, over: passage)
     }
     // Its certificate may have been renewed, or this one's own.
     if case .failure(let failure) = result, !failure.isWritten { leader.refresh() }
     return result.map { response($0, to: request, over: passage) }
+  }
+
+  /// The beginning of the answer of a relay that has the store.
+  private static func head(of passage: Passage) async -> Result<PassedAnswer, PassingFailure> {
+    do throws(PassingFailure) {
+      let head = try await passage.head()
+      try head.checkLeading()
+      return .success(head)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The same of a request whose body comes in pieces.
+  private static func sendPieces(
+    of body: RequestBody, over passage: Passage
+  ) async -> Result<PassedAnswer, PassingFailure> {
+    async let sent: Void = send(body, over: passage)
+    // Of the body some pieces are gone.
+    let result = await head(of: passage).mapError { passage.hasBegun ? $0.written : $0 }
+    // What is answered before all of it has come is wanted no more. But nothing was taken of it
+    // where nothing was written, so it can still be passed on.
+    if passage.lacksBody, result.isWritten { body.cutOff() }
+    await sent
+    return result
   }
 
   /// Hands over the body as it comes.
@@ -288,6 +307,10 @@ final class Passing: Sendable {
     for field in answer.fields { response.headers.add(name: field.name, value: field.value) }
     if let length = answer.contentLength {
       guard length > 0 else { return response }
+      if let whole = passage.takeWholeAnswer() {
+        response.body = .bytes(whole)
+        return response
+      }
       response.body = .source(length: length) { [self] in
         try await limited(passage) { await Result(passage) }.get()
       }
@@ -337,59 +360,5 @@ extension PassedAnswer {
     for field in fields where field.isNamed("Waystation-Spare") {
       throw .nobody("the relay at that address has not the store")
     }
-  }
-}
-
-extension PassedRequest {
-  /// The request as it came, with a field that says where.
-  init(_ request: HTTPRequest, at listener: ListenerConfiguration) {
-    let head = request.head
-    var fields: [UInt8] = []
-    func append(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
-      fields += name
-      fields += [UInt8(ascii: ":"), UInt8(ascii: " ")]
-      fields += value
-      fields += [0x0D, 0x0A]
-    }
-    for field in head.fields {
-      let name = head.name(of: field)
-      if !Self.isOfConnection(name) { append(name, head.value(of: field)) }
-    }
-    // What the sender has said of its fields is for the other relay: this one uses none of them.
-    let named = head.values(of: "Connection").flatMap(ConnectionField.names(in:))
-      .filter { name in !Self.options.contains { FieldSyntax.equals(name, $0) } }
-    if !named.isEmpty { append("Connection".utf8, Array(named.joined(separator: ", ".utf8))) }
-    let passed = PassedOrigin(request.origin, at: listener)
-    append(PassedOrigin.fieldName.description.utf8, passed.fieldValue)
-    self.init(
-      method: head.method.description, target: Array(head.target),
-      fields: HeaderBlock(wellFormed: fields),
-      body: request.body.takeWhole().map { .whole($0) }
-        ?? .pieces(length: request.body.knownLength))
-  }
-
-  /// The same request, to be answered here: its body may have been taken already.
-  func request(of request: HTTPRequest) -> HTTPRequest {
-    guard case .whole(let bytes) = body else { return request }
-    return HTTPRequest(head: request.head, body: RequestBody(bytes), origin: request.origin)
-  }
-
-  /// Whether its body comes piece by piece.
-  var isStreamed: Bool {
-    if case .pieces = body { true } else { false }
-  }
-
-  /// Another question from the same sender.
-  func asking(_ method: String, _ target: [UInt8]) -> PassedRequest {
-    PassedRequest(method: method, target: target, fields: fields, body: .whole([]))
-  }
-
-  /// The options of a connection that name no field.
-  private static let options: [StaticString] = ["close", "keep-alive", "upgrade"]
-
-  /// Whether a field ends here, and is not passed on.
-  private static func isOfConnection(_ name: ArraySlice<UInt8>) -> Bool {
-    ConnectionField.isOne(name) || FieldSyntax.equals(name, "Content-Length")
-      || FieldSyntax.equals(name, "Expect") || FieldSyntax.equals(name, PassedOrigin.fieldName)
   }
 }

@@ -2,110 +2,9 @@ import CCurl
 import EventLoop
 import Glibc
 import RelayCore
-import Synchronization
-
-/// The connections by which requests are passed on to another relay, on a thread of their own.
-///
-/// Each request has a connection to itself while it goes on, and leaves it to the next one.
-package final class RelayLink: Sendable {
-  /// The most connections that are kept for the next requests.
-  static let idleConnectionsMax = 64
-  /// The time for which one is kept, in seconds; less than the other relay keeps it for.
-  static let idleConnectionSeconds = 10
-
-  private let shared: LinkShared
-  private let thread: Thread
-
-  /// Starts the thread.
-  ///
-  /// - Throws: ``SystemError`` if there is no memory, or no room for one more thread.
-  package init() throws(SystemError) {
-    let shared = LinkShared(
-      multi: try CurlMulti(
-        idleConnectionsMax: Self.idleConnectionsMax, connections: OpenConnections()))
-    self.shared = shared
-    thread = try Thread.spawn(name: "relay-link") { LinkLoop(shared).run() }
-  }
-
-  /// Passes a request on to a relay; returns at once.
-  ///
-  /// May be called from any thread. After ``stop()`` nothing is sent, and the passage says so.
-  package func pass(_ request: PassedRequest, to target: UpstreamTarget) -> Passage {
-    let passage = Passage(request, to: target) { [shared] word, passage in
-      shared.post(.word(word, passage))
-    }
-    if !shared.post(.begin(passage)) {
-      passage.update { $0.finish(.failure(.stopped)) }
-    }
-    return passage
-  }
-
-  /// Breaks off everything that was passed on before.
-  package func breakOff() { shared.post(.breakOff(nil)) }
-
-  /// Breaks off what was passed on to a relay, and passes nothing on to it any more.
-  package func leave(_ target: UpstreamTarget) {
-    target.retire()
-    shared.post(.breakOff(target))
-  }
-
-  /// Breaks everything off, and waits until the thread has ended.
-  package func stop() {
-    shared.end()
-    thread.join()
-  }
-
-  deinit { shared.end() }
-}
-
-/// What the link's thread and its callers share.
-private final class LinkShared: Sendable {
-  enum Order: Sendable {
-    case begin(Passage)
-    case word(Passage.Word, Passage)
-    /// Of one relay, or all.
-    case breakOff(UpstreamTarget?)
-  }
-
-  private struct Inbox {
-    var orders: [Order] = []
-    var isEnding = false
-  }
-
-  let multi: CurlMulti
-  private let inbox = Mutex(Inbox())
-
-  init(multi: consuming CurlMulti) { self.multi = multi }
-
-  /// Hands an order over; false if the thread is ending.
-  @discardableResult
-  func post(_ order: Order) -> Bool {
-    let isFirst: Bool? = inbox.withLock { inbox in
-      guard !inbox.isEnding else { return nil }
-      inbox.orders.append(order)
-      return inbox.orders.count == 1
-    }
-    guard let isFirst else { return false }
-    // Whoever has put the first one in has woken the thread already.
-    if isFirst { multi.wakeUp() }
-    return true
-  }
-
-  func end() {
-    inbox.withLock { $0.isEnding = true }
-    multi.wakeUp()
-  }
-
-  func take() -> (orders: [Order], isEnding: Bool) {
-    inbox.withLock { inbox in
-      defer { inbox.orders = [] }
-      return (inbox.orders, inbox.isEnding)
-    }
-  }
-}
 
 /// The work of the link's thread.
-private final class LinkLoop {
+final class LinkLoop {
   /// The longest sleep in milliseconds, if nothing wakes the thread before.
   private static let sleepMs: Int32 = 60_000
 
@@ -118,6 +17,10 @@ private final class LinkLoop {
   private weak var watched: UpstreamTarget?
   /// The question whether it is there.
   private var question: Passage?
+  /// Which of those that run have come from the queue of posts.
+  private var fromQueue: Set<ObjectIdentifier> = []
+  /// A relay that takes no bundles: one of an older release.
+  private weak var refusing: UpstreamTarget?
   /// Until when connections that are kept are not used: they may lead nowhere.
   private var anewUntil = MonotonicTime(nanoseconds: 0)
 
@@ -135,10 +38,13 @@ private final class LinkLoop {
       let (orders, isEnding) = shared.take()
       for order in orders { carryOut(order) }
       if isEnding { break }
+      sendQueued()
       shared.multi.perform()
       collect()
-      shared.multi.wait(milliseconds: look())
+      sendQueued()
+      shared.multi.wait(milliseconds: min(look(), untilQueueIsDue))
     }
+    failQueued(.stopped)
     for transfer in running.values { breakOff(transfer, .stopped) }
     running = [:]
     // Easy handles are freed before the multi handle: curl_multi_cleanup(3).
@@ -149,8 +55,9 @@ private final class LinkLoop {
     switch order {
     case .begin(let passage): begin(passage)
     case .breakOff(let target):
+      failQueued(.nobody(PassingFailure.replaced.reason), to: target)
       for (key, transfer) in running where target == nil || transfer.target === target {
-        running[key] = nil
+        forget(key)
         breakOff(transfer, .replaced)
       }
     case .word(let word, let passage):
@@ -158,7 +65,7 @@ private final class LinkLoop {
       switch word {
       case .goOn: transfer.handle.goOn()
       case .breakOff:
-        running[ObjectIdentifier(passage)] = nil
+        forget(ObjectIdentifier(passage))
         breakOff(transfer, .brokenOff)
       }
     }
@@ -193,12 +100,11 @@ private final class LinkLoop {
 
   /// Asks the relay whether it is there, as a sender would whose request is under way.
   private func ask() {
-    guard let asker = running.values.first(where: { $0.target === watched })?.passage else {
+    guard let asker = running.values.first(where: { $0.target === watched })?.cargo else {
       return
     }
     let request = PassedRequest(
-      method: "HEAD", target: Array("/healthz".utf8), fields: asker.request.fields,
-      body: .whole([]))
+      method: "HEAD", target: Array("/healthz".utf8), fields: asker.sample.fields, body: .whole([]))
     let question = Passage(request, to: asker.target) { _, _ in }
     self.question = question
     begin(question)
@@ -207,7 +113,7 @@ private final class LinkLoop {
   private func giveUp(at now: MonotonicTime) {
     anewUntil = now.adding(milliseconds: Int64(RelayLink.idleConnectionSeconds) * 1000)
     for (key, transfer) in running where transfer.target === watched {
-      running[key] = nil
+      forget(key)
       breakOff(transfer, .silent)
     }
     question = nil
@@ -215,23 +121,23 @@ private final class LinkLoop {
 
   // MARK: - Requests
 
-  private func begin(_ passage: Passage) {
-    guard !passage.target.isRetired else {
-      return passage.update { $0.finish(.failure(.nobody(PassingFailure.replaced.reason))) }
+  private func begin(_ cargo: any PassingCargo) {
+    guard !cargo.target.isRetired else {
+      return cargo.finish(.failure(.nobody(PassingFailure.replaced.reason)))
     }
     do throws(SystemError) {
-      let transfer = try transfer(to: passage.target)
+      let transfer = try transfer(to: cargo.target)
       let now = MonotonicClock.now()
-      try transfer.prepare(passage, overNewConnection: now < anewUntil)
-      if watched !== passage.target { (watch, watched) = (LinkWatch(), passage.target) }
+      try transfer.prepare(cargo, overNewConnection: now < anewUntil)
+      if watched !== cargo.target { (watch, watched) = (LinkWatch(), cargo.target) }
       watch.expect(at: now)
       guard shared.multi.add(transfer.handle) else {
         transfer.release()
-        return passage.update { $0.finish(.failure(.lackOfMemory)) }
+        return cargo.finish(.failure(.lackOfMemory))
       }
-      running[ObjectIdentifier(passage)] = transfer
+      running[ObjectIdentifier(cargo)] = transfer
     } catch {
-      passage.update { $0.finish(.failure(.lackOfMemory)) }
+      cargo.finish(.failure(.lackOfMemory))
     }
   }
 
@@ -245,7 +151,7 @@ private final class LinkLoop {
     // Its connection is closed, since an answer is still to come on it.
     shared.multi.remove(transfer.handle)
     let ended = PassingFailure(reason: failure.reason, isWritten: transfer.isWritten)
-    transfer.passage?.update { $0.finish(.failure(ended)) }
+    transfer.cargo?.finish(.failure(ended))
     transfer.release()
   }
 
@@ -253,17 +159,67 @@ private final class LinkLoop {
     while let (transfer, code) = shared.multi.nextEnded(PassingTransfer.self) {
       shared.multi.remove(transfer.handle)
       if transfer.beginsAnew(code), shared.multi.add(transfer.handle) { continue }
-      if let passage = transfer.passage { running[ObjectIdentifier(passage)] = nil }
+      let cargo = transfer.cargo
+      if let cargo { forget(ObjectIdentifier(cargo)) }
       if transfer.target === watched, transfer.takeHeard() { watch.hear(at: MonotonicClock.now()) }
       transfer.finish(code)
       if idle.count < RelayLink.idleConnectionsMax { idle.append(transfer) }
+      if let bundle = cargo as? BundleCargo, bundle.isRefused { beginSingly(bundle) }
     }
+  }
+
+  /// Forgets one that has ended, or is about to.
+  private func forget(_ key: ObjectIdentifier) {
+    running[key] = nil
+    if fromQueue.remove(key) != nil { shared.withQueue { $0.end() } }
+  }
+
+  // MARK: - Posts that go together
+
+  private func sendQueued() {
+    while let passages = shared.withQueue({ $0.next(at: MonotonicClock.now()) }) {
+      // Those that are given up meanwhile have ended.
+      var rest = passages.filter { !$0.isOver }[...]
+      var key: ObjectIdentifier?
+      while let target = rest.first?.target {
+        // The same relay has another target once its certificates were read again.
+        let run = rest.prefix { $0.target === target }
+        rest = rest.dropFirst(run.count)
+        for cargo in cargoes(of: Array(run)) {
+          begin(cargo)
+          if running[ObjectIdentifier(cargo)] != nil { key = ObjectIdentifier(cargo) }
+        }
+      }
+      if let key { fromQueue.insert(key) } else { shared.withQueue { $0.end() } }
+    }
+  }
+
+  private func cargoes(of passages: [Passage]) -> [any PassingCargo] {
+    passages.count == 1 || passages[0].target === refusing ? passages : [BundleCargo(passages)]
+  }
+
+  /// The other relay does not know of bundles: each goes by itself, and so do later ones.
+  private func beginSingly(_ bundle: BundleCargo) {
+    refusing = bundle.target
+    for passage in bundle.passages where !passage.isOver { begin(passage) }
+  }
+
+  /// Fails those that wait to go to a relay; nil for any.
+  private func failQueued(_ failure: PassingFailure, to target: UpstreamTarget? = nil) {
+    let failed = shared.withQueue { queue in
+      queue.takeWaiting { target == nil || $0.target === target }
+    }
+    for passage in failed { passage.finish(.failure(failure)) }
+  }
+
+  /// The longest sleep until the queue has to be looked at, in milliseconds.
+  private var untilQueueIsDue: Int32 {
+    let leftMs = shared.withQueue { $0.leftMs(at: MonotonicClock.now()) }
+    return leftMs.map { Int32(clamping: $0 + 1) } ?? Self.sleepMs
   }
 }
 
 extension PassingFailure {
-  fileprivate static let stopped = PassingFailure(
-    reason: "this relay is shutting down", isWritten: false)
   fileprivate static let replaced = PassingFailure(
     reason: "another relay has taken the store from it", isWritten: true)
   fileprivate static let silent = PassingFailure(

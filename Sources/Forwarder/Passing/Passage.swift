@@ -103,6 +103,11 @@ package final class Passage: Sendable {
     return nil
   }
 
+  /// All of the answer's body, if it is here; nil if it has to be waited for.
+  package func takeWholeAnswer() -> [UInt8]? {
+    shared.withLock { $0.state.takeWholeAnswer() }
+  }
+
   /// Gives it up: nobody wants the answer any more.
   package func breakOff() {
     let isOver = update { state in

@@ -130,6 +130,16 @@ package struct PassageState {
     return (piece, true)
   }
 
+  /// Hands out all of the answer's body, if nothing more is to come of it; nil otherwise, or if
+  /// only a part has come.
+  package mutating func takeWholeAnswer() -> [UInt8]? {
+    guard case .success? = end else { return nil }
+    var bytes = incoming.popFirst() ?? []
+    while let piece = incoming.popFirst() { bytes += piece }
+    incomingBytes = 0
+    return bytes
+  }
+
   /// Whether there is a piece of the answer, or never will be another one.
   package var hasNextOfAnswer: Bool { !incoming.isEmpty || end != nil }
 

@@ -18,13 +18,19 @@ package struct PassedRequest: Sendable {
   package let fields: HeaderBlock
   /// The body.
   package let body: Body
+  /// Whether it may go together with others: its body is here, and its answer comes soon and is
+  /// short.
+  package let goesWithOthers: Bool
 
   /// Puts the parts together.
-  package init(method: String, target: [UInt8], fields: HeaderBlock, body: Body) {
+  package init(
+    method: String, target: [UInt8], fields: HeaderBlock, body: Body, goesWithOthers: Bool = false
+  ) {
     self.method = method
     self.target = target
     self.fields = fields
     self.body = body
+    self.goesWithOthers = goesWithOthers
   }
 }
 

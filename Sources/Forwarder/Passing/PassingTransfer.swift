@@ -16,7 +16,7 @@ final class PassingTransfer {
   /// The handle.
   let handle: CurlEasy
   /// The request that it carries now.
-  private(set) var passage: Passage?
+  private(set) var cargo: (any PassingCargo)?
   private let limits: ForwarderLimits
   private var headers = OutgoingHeaders()
   private var headerList = CurlHeaderList()
@@ -44,9 +44,11 @@ final class PassingTransfer {
   /// Sets the handle up for a request.
   ///
   /// - Parameter isNew: Whether it has to have a new connection.
-  func prepare(_ passage: Passage, overNewConnection isNew: Bool) throws(SystemError) {
-    self.passage = passage
-    let request = passage.request
+  func prepare(
+    _ cargo: any PassingCargo, overNewConnection isNew: Bool
+  ) throws(SystemError) {
+    self.cargo = cargo
+    let request = cargo.request
     head = ResponseHead(bytesMax: Self.headBytesMax)
     isWritten = false
     flaw = nil
@@ -105,14 +107,13 @@ final class PassingTransfer {
 
   /// Tells what came of it, and frees what only this request needed.
   func finish(_ code: CURLcode) {
-    let ended = passage
+    let ended = cargo
     release()
     guard let ended else { return }
     guard code == CURLE_OK, head.isComplete else {
-      let failure = failure(code)
-      return ended.update { $0.finish(.failure(failure)) }
+      return ended.finish(.failure(failure(code)))
     }
-    ended.update { $0.finish(.success(())) }
+    ended.finish(.success(()))
   }
 
   /// Whether something has come of the other relay since this was asked last.
@@ -123,7 +124,7 @@ final class PassingTransfer {
 
   /// Frees what only this request needed.
   func release() {
-    passage = nil
+    cargo = nil
     body = OutgoingBody()
   }
 
@@ -158,8 +159,8 @@ extension PassingTransfer {
   }
 
   private func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let passage else { return Int(waystation_curl_read_abort) }
-    switch passage.update({ $0.send(into: buffer) }) {
+    guard let cargo else { return Int(waystation_curl_read_abort) }
+    switch cargo.send(into: buffer) {
     case .bytes(let count): return count
     case .notYet: return Int(waystation_curl_read_pause)
     }
@@ -175,17 +176,17 @@ extension PassingTransfer {
     case .complete:
       let answer = PassedAnswer(
         status: head.status ?? 0, fields: head.headers(), contentLength: head.contentLength)
-      return passage?.update { $0.take(answer) } ?? true
+      return cargo?.take(answer) ?? true
     }
   }
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     isHeard = true
-    return passage?.update { $0.take(answer: Array(piece)) } ?? true
+    return cargo?.take(answer: Array(piece)) ?? true
   }
 
   /// Whether nobody waits for more: libcurl is to end the transfer, and close the connection.
-  private var isOver: Bool { passage?.update { $0.end != nil } ?? true }
+  private var isOver: Bool { cargo?.isOver ?? true }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> PassingTransfer? {
     context.map { Unmanaged<PassingTransfer>.fromOpaque($0).takeUnretainedValue() }
