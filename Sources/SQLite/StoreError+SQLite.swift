@@ -16,12 +16,16 @@ extension StoreError {
       detail: "\(text) (SQLite result \(code)). \(Self.advice(for: kind))")
   }
 
+  /// The log's index cannot grow (`SQLITE_IOERR_SHMSIZE`), which takes nothing but room.
+  private static let indexHasNoRoom = SQLITE_IOERR | 19 << 8
+
   /// The kind of error for a code.
   ///
   /// SQLite reports `SQLITE_FULL` only for a write's `ENOSPC`. A quota, or a sync that finds no
   /// room, is an input/output error to it.
   private static func kind(ofCode code: Int32, handle: OpaquePointer?) -> Kind {
     switch code & 0xFF {
+    case _ where code == indexHasNoRoom: .diskFull
     case SQLITE_IOERR where handle.map { isLackOfRoom(waystation_last_errno($0)) } == true,
       SQLITE_CANTOPEN where handle.map { isLackOfRoom(sqlite3_system_errno($0)) } == true:
       .diskFull

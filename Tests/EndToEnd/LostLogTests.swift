@@ -141,5 +141,28 @@ extension EndToEnd {
       try upstream.start()
       try await upstream.received(count: 1)
     }
+
+    @Test("a salvage of an older copy with its log has all of both, whatever a newer index says")
+    func olderCopyWithLog() async throws {
+      try await acceptAndKill()
+      let kept = relay.folder.path + "/kept"
+      try FileManager.default.copyItem(atPath: data, toPath: kept)
+      try await relay.start()
+      for number in 20..<40 {
+        #expect(try await relay.device().post(["path": "/\(number)"]).status == 202)
+      }
+      try await relay.kill()
+      for end in ["", "-wal"] {
+        try FileManager.default.removeItem(atPath: database + end)
+        try FileManager.default.copyItem(
+          atPath: kept + "/waystation.sqlite3" + end, toPath: database + end)
+      }
+      let check = try await Waystation.run("store", "check", "--data", data)
+      #expect(check.ending == .exit(1), "\(check)")
+      let new = relay.folder.path + "/new"
+      let salvage = try await Waystation.run("store", "salvage", "--data", data, "--to", new)
+      #expect(salvage.ending == .exit(0), "\(salvage)")
+      try await requireAll(in: new)
+    }
   }
 }

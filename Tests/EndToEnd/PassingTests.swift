@@ -33,17 +33,15 @@ extension EndToEnd {
     /// - Parameters:
     ///   - relaysPort: The port for other relays; 0 for any.
     ///   - detour: The port at which others reach it; nil for its own.
-    ///   - bodyBytesMax: The longest body that it takes, of an envelope and of a request.
+    ///   - limits: What it has in place of the tests' limits.
     static func relay(
       _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String,
-      at relaysPort: UInt16 = 0, reachedBy detour: UInt16? = nil, bodyBytesMax: Int = 32 << 20
+      at relaysPort: UInt16 = 0, reachedBy detour: UInt16? = nil, limits: [String: Int]? = nil
     ) async throws -> Relay {
       let pair = try await authority.sign(name, subject: "/CN=\(name)")
       return try Relay(
         upstreams: ["default": Relay.quick(upstream)],
-        more: settings.merging([
-          "limits": ["bodyBytesMax": bodyBytesMax, "batchBytesMax": bodyBytesMax]
-        ]) { _, given in given },
+        more: settings.merging(limits.map { ["limits": $0] } ?? [:]) { _, given in given },
         listen: listeners(pair, authority, at: relaysPort, advertising: detour),
         environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
     }
@@ -343,6 +341,20 @@ extension EndToEnd {
       spare.signal(SIGHUP)
       try await spare.log(holds: "a certificate was not taken")
       try await device(at: spare).post(["path": "/2"]).require(202)
+    }
+
+    @Test("a spare says at a SIGHUP what it could not take up once it has the store")
+    func obstacles() async throws {
+      try await startBoth()
+      try spare.configure(
+        upstreams: ["default": Relay.quick(upstream)],
+        more: Self.settings.merging(
+          ["listen": Self.listeners(of: "relay-2", authority, at: 1)]
+        ) { _, given in given })
+      spare.signal(SIGHUP)
+      try await spare.log(holds: "would be refused once this relay has the store")
+      #expect(spare.log.contains("restart the relay to change it"))
+      #expect(!spare.log.contains("the configuration is good"))
     }
 
     @Test("without a relay that has the store, posts are turned away with Retry-After")

@@ -23,16 +23,15 @@ extension EndToEnd {
     /// - Parameters:
     ///   - relaysPort: The first one's port for relays; 0 for any.
     ///   - detour: The port at which the spare reaches it; nil for its own.
+    ///   - limits: What the first one has in place of the tests' limits.
     private func startBoth(
-      at relaysPort: UInt16 = 0, reachedBy detour: UInt16? = nil, bodyBytesMax: Int = 32 << 20
+      at relaysPort: UInt16 = 0, reachedBy detour: UInt16? = nil, limits: [String: Int]? = nil
     ) async throws -> (Relay, Relay) {
       let holder = try await Passing.relay(
-        "relay-1", upstream, authority, url, at: relaysPort, reachedBy: detour,
-        bodyBytesMax: bodyBytesMax)
+        "relay-1", upstream, authority, url, at: relaysPort, reachedBy: detour, limits: limits)
       try await holder.start()
       try await holder.log(holds: "line taken up")
-      let spare = try await Passing.relay(
-        "relay-2", upstream, authority, url, bodyBytesMax: bodyBytesMax)
+      let spare = try await Passing.relay("relay-2", upstream, authority, url)
       try await spare.start()
       try await spare.log(holds: "this one waits as a spare")
       return (holder, spare)
@@ -138,7 +137,7 @@ extension EndToEnd {
 
     @Test("one whose body is too large is refused among others as it is by itself")
     func tooLarge() async throws {
-      let (holder, spare) = try await startBoth(bodyBytesMax: 2_000)
+      let (holder, spare) = try await startBoth(limits: ["bodyBytesMax": 2_000])
       let devices = devices(at: spare)
       try await eventually("a refusal among others") {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -155,6 +154,51 @@ extension EndToEnd {
         }
         return holder.log.contains("/v1/passed") ? true : nil
       }
+    }
+
+    /// Has every third of many devices post with so many fields more, until some have gone together.
+    ///
+    /// - Returns: The statuses of those, and of the others.
+    private func postWithFields(
+      _ count: Int, at spare: Relay, until isDone: () -> Bool
+    ) async throws -> (many: Set<Int>, few: Set<Int>) {
+      let fields = Dictionary(uniqueKeysWithValues: (0..<count).map { ("X-\($0)", "x") })
+      var (many, few): (Set<Int>, Set<Int>) = ([], [])
+      let devices = devices(at: spare)
+      try await eventually("posts that go together") {
+        try await withThrowingTaskGroup(of: (Bool, Int).self) { group in
+          for (number, device) in devices.enumerated() {
+            let hasMany = number.isMultiple(of: 3)
+            group.addTask {
+              let answer = try await device.post(["path": "/x"], headers: hasMany ? fields : [:])
+              return (hasMany, answer.status)
+            }
+          }
+          for try await (hasMany, status) in group {
+            if hasMany { many.insert(status) } else { few.insert(status) }
+          }
+        }
+        return isDone() ? true : nil
+      }
+      return (many, few)
+    }
+
+    @Test("one that the other relay refuses for its fields is refused by itself")
+    func fields() async throws {
+      // It takes 33 fields, and the spare takes far more.
+      let (holder, spare) = try await startBoth(limits: ["headerCountMax": 1])
+      let found = try await postWithFields(40, at: spare) {
+        holder.log.contains(#""path":"/v1/passed","protocol":"HTTP/1.1","status":400"#)
+      }
+      #expect(found.many == [431] && found.few == [202])
+    }
+
+    @Test("one with very many fields goes by itself")
+    func manyFields() async throws {
+      let (holder, spare) = try await startBoth()
+      let found = try await postWithFields(100, at: spare) { holder.log.contains("/v1/passed") }
+      #expect(found.many == [202] && found.few == [202])
+      #expect(!holder.log.contains(#""path":"/v1/passed","protocol":"HTTP/1.1","status":400"#))
     }
 
     @Test(

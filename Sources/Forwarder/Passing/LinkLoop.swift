@@ -164,7 +164,9 @@ final class LinkLoop {
       if transfer.target === watched, transfer.takeHeard() { watch.hear(at: MonotonicClock.now()) }
       transfer.finish(code)
       if idle.count < RelayLink.idleConnectionsMax { idle.append(transfer) }
-      if let bundle = cargo as? BundleCargo, bundle.isRefused { beginSingly(bundle) }
+      if let bundle = cargo as? BundleCargo, let refusal = bundle.refusal {
+        beginSingly(bundle, refusal)
+      }
     }
   }
 
@@ -198,9 +200,9 @@ final class LinkLoop {
     passages.count == 1 || passages[0].target === refusing ? passages : [BundleCargo(passages)]
   }
 
-  /// The other relay does not know of bundles: each goes by itself, and so do later ones.
-  private func beginSingly(_ bundle: BundleCargo) {
-    refusing = bundle.target
+  /// Each goes by itself; and so do later ones, if the other relay knows of no bundles.
+  private func beginSingly(_ bundle: BundleCargo, _ refusal: BundleCargo.Refusal) {
+    if refusal == .unknown { refusing = bundle.target }
     for passage in bundle.passages where !passage.isOver { begin(passage) }
   }
 

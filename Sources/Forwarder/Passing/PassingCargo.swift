@@ -42,8 +42,8 @@ extension Passage: PassingCargo {
 final class BundleCargo: PassingCargo {
   /// The longest answer in bytes; those of posts are short.
   private static let answerBytesMax = 16 << 20
-  /// What a relay answers that takes no bundles, or not one that long: it has begun none of them.
-  private static let refusals: Set<Int> = [400, 404, 405, 413, 415]
+  /// What a relay answers that knows of no bundles.
+  private static let unknown: Set<Int> = [404, 405]
 
   /// The requests, in their order.
   let passages: [Passage]
@@ -52,8 +52,16 @@ final class BundleCargo: PassingCargo {
   var sample: PassedRequest { passages[0].request }
   /// All of the answer is wanted, since the connection is kept.
   var isOver: Bool { false }
-  /// Whether the other relay has refused them together, so that each has to go by itself.
-  private(set) var isRefused = false
+  /// What the other relay says of them together, and of none by itself: it has begun none.
+  enum Refusal {
+    /// It knows of no bundles.
+    case unknown
+    /// It cannot read them all.
+    case unreadable
+  }
+
+  /// Why each has to go by itself; nil if they have their answers, or have failed.
+  private(set) var refusal: Refusal?
 
   private var head: PassedAnswer?
   private var answer: [UInt8] = []
@@ -93,8 +101,8 @@ final class BundleCargo: PassingCargo {
     }
     if head.status == 200 {
       deliver(PassedBundle.answers(in: answer))
-    } else if Self.refusals.contains(head.status) {
-      isRefused = true
+    } else if (400..<500).contains(head.status) {
+      refusal = Self.unknown.contains(head.status) ? .unknown : .unreadable
     } else {
       // As each would have been answered: the other relay has not the store, or is about to end.
       deliver(passages.map { _ in PassedBundle.Answer(head: head, body: answer) })

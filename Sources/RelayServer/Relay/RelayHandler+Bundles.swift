@@ -22,8 +22,10 @@ extension RelayHandler {
       requests = try HTTPRequest.sequence(
         bytes, limits: limits.http, countMax: PassedBundle.itemsMax, origin: bundle.origin)
     } catch {
-      // If the body could not be read, the server answers by itself.
-      return Problem(error as? ProtocolProblem ?? .malformed("The body is cut off.")).response
+      // Of whichever kind: it is about none of them by itself, and each is to come by itself. If
+      // the body could not be read, the server answers.
+      let detail = (error as? ProtocolProblem)?.detail ?? "The body is cut off."
+      return Problem.malformedRequest("The requests cannot be read together: \(detail)").response
     }
     var response = HTTPResponse(status: 200, body: .bytes(await answers(to: requests)))
     response.headers.add("Content-Type", PassedBundle.mediaType)

@@ -24,18 +24,23 @@ enum KeysCommand {
           "waystation keys: the configuration has no \"receipts\", so the relay signs nothing")
         return .failed
       }
-      return run(order, on: KeyFolder(path))
+      let isShared = configuration.store.postgres != nil
+      return run(order, on: KeyFolder(path), ofSeveralRelays: isShared)
     } catch {
       error.report()
       return .failed
     }
   }
 
-  private static func run(_ order: KeysOrder, on folder: KeyFolder) -> ExitCode {
+  private static func run(
+    _ order: KeysOrder, on folder: KeyFolder, ofSeveralRelays isShared: Bool
+  ) -> ExitCode {
     do throws(KeyFolderError) {
       switch order {
       case .list: try list(folder)
-      case .rotate: try rotate(folder)
+      case .rotate:
+        try rotate(folder)
+        if isShared { tellOfOthers() }
       case .accept: try accept(folder)
       }
       return .good
@@ -83,6 +88,13 @@ enum KeysCommand {
     StandardStream.output.line("\(former.id) has signed it, and is retired")
     StandardStream.output.line(
       "a running relay takes it up at SIGHUP, and signs with the old one until then")
+  }
+
+  /// Each relay of a store has the folder on its own machine.
+  private static func tellOfOthers() {
+    StandardStream.output.line(
+      "copy the folder to the other relays of this store, and send each a SIGHUP: one that takes"
+        + " the store with the old folder signs with the retired key")
   }
 
   private static func accept(_ folder: KeyFolder) throws(KeyFolderError) {

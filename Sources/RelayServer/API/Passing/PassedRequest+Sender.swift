@@ -37,7 +37,8 @@ extension PassedRequest {
   /// Whether it is a small post, of which nothing says that its answer may take long or be long.
   private static func goesWithOthers(_ head: RequestHead, bodyBytes: Int) -> Bool {
     guard head.method == .post, bodyBytes <= PassedBundle.bodyBytesMax, head.query == nil,
-      head.version == .http11
+      head.version == .http11, head.fields.count <= PassedBundle.fieldsMax,
+      head.bytes.count <= PassedBundle.requestHeadBytesMax
     else { return false }
     // An answer that is waited for, and an upload of which more is to come.
     guard Preferences(head.values(of: "Prefer")).waitSeconds == nil,
