@@ -13,7 +13,8 @@ extension DatabaseImage {
       guard let page = tree(number), page.kind.isOfTable else { return nil }
       if page.kind == .tableLeaf {
         guard let last = page.cells.last else { return number == root ? 0 : nil }
-        return last?.row
+        // Of our tables none has a row below 0.
+        return last?.row.flatMap { $0 >= 0 ? $0 : nil }
       }
       guard let child = page.lastChild else { return nil }
       number = child

@@ -46,14 +46,14 @@ extension EndToEnd {
         environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
     }
 
-    private static var settings: [String: any Sendable] {
+    static var settings: [String: any Sendable] {
       [
         "log": ["access": true], "limits": ["bodyBytesMax": 32 << 20],
         "access": ["operators": Credentials.operators],
       ]
     }
 
-    private static func listeners(
+    static func listeners(
       of name: String, _ authority: CertificateAuthority, at port: UInt16
     ) -> [any Sendable] {
       let folder = authority.folder.path
@@ -341,20 +341,6 @@ extension EndToEnd {
       spare.signal(SIGHUP)
       try await spare.log(holds: "a certificate was not taken")
       try await device(at: spare).post(["path": "/2"]).require(202)
-    }
-
-    @Test("a spare says at a SIGHUP what it could not take up once it has the store")
-    func obstacles() async throws {
-      try await startBoth()
-      try spare.configure(
-        upstreams: ["default": Relay.quick(upstream)],
-        more: Self.settings.merging(
-          ["listen": Self.listeners(of: "relay-2", authority, at: 1)]
-        ) { _, given in given })
-      spare.signal(SIGHUP)
-      try await spare.log(holds: "would be refused once this relay has the store")
-      #expect(spare.log.contains("restart the relay to change it"))
-      #expect(!spare.log.contains("the configuration is good"))
     }
 
     @Test("without a relay that has the store, posts are turned away with Retry-After")

@@ -156,7 +156,7 @@ extension EndToEnd {
       }
     }
 
-    /// Has every third of many devices post with so many fields more, until some have gone together.
+    /// Has every third of many devices post with so many fields more, until some go together.
     ///
     /// - Returns: The statuses of those, and of the others.
     private func postWithFields(
@@ -191,6 +191,31 @@ extension EndToEnd {
         holder.log.contains(#""path":"/v1/passed","protocol":"HTTP/1.1","status":400"#)
       }
       #expect(found.many == [431] && found.few == [202])
+    }
+
+    @Test("batches and what is packed go by themselves: their answers may be long")
+    func batches() async throws {
+      let (holder, spare) = try await startBoth()
+      let devices = devices(at: spare)
+      let batch = try Device.json((0..<20).map { ["client": "c", "path": "/\($0)"] })
+      try await eventually("posts that go together") {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for (number, device) in devices.enumerated() {
+            group.addTask {
+              guard number.isMultiple(of: 3) else {
+                return try await device.post(["path": "/one"]).require(202)
+              }
+              try await device.post(json: batch).require(202)
+            }
+          }
+          try await group.waitForAll()
+        }
+        return holder.log.contains("/v1/passed") ? true : nil
+      }
+      // Each line of a bundle's own says how long its answer was, and so does that of a batch.
+      for line in holder.log.split(separator: "\n") where line.contains("envelopeCount") {
+        #expect(!line.contains(#""path":"/v1/passed""#) && line.contains(#""tls":"#), "\(line)")
+      }
     }
 
     @Test("one with very many fields goes by itself")
@@ -256,6 +281,11 @@ extension EndToEnd {
       let text = String(decoding: answer.body, as: UTF8.self)
       #expect(answer.status == 200 && answer["Content-Type"] == "application/http")
       #expect(text.hasPrefix("HTTP/1.1 202 ") && text.contains("HTTP/1.1 404 "), "\(text)")
+      let inner = post("/4", passed)
+      let length = "Content-Length: \(inner.utf8.count)\r\n\r\n"
+      let nested = "POST /v1/passed HTTP/1.1\r\nHost: relay\r\n" + length + inner
+      let none = try await tunnel.request("POST", "/v1/passed", body: Array(nested.utf8))
+      #expect(String(decoding: none.body, as: UTF8.self).hasPrefix("HTTP/1.1 404 "), "\(none)")
       try await upstream.received(count: 1)
       #expect(upstream.received.map(\.target) == ["/2"])
     }

@@ -195,6 +195,9 @@ struct LogIndexTests {
     #expect(try last("last") == 600)
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE); DELETE FROM last WHERE n < 600")
     #expect(try last("last") == 600 && last("b") == 0)
+    // As damage may have it.
+    try connection.execute("INSERT INTO b VALUES (\(Int64.min + 1))")
+    #expect(try last("b") == nil)
   }
 
   @Test("what was acknowledged is read as it was written, and anything else is passed over")
@@ -210,13 +213,20 @@ struct LogIndexTests {
       #expect(AcknowledgedMark.events(in: folder) == number)
     }
     let path = AcknowledgedMark.path(in: folder)
+    let line = "events 0000000000000000012\n"
     for text in [
-      "", "events ", "events 0000000000000000012", "events 0000000000000000012\nmore",
-      "events 000000000000000001x\n", "evented 000000000000000012\n",
-      "events 9999999999999999999\n",
+      "", "events ", line, String(line.dropLast()), line + line + "more",
+      line + "events 0000000000000000013\n", line + line.replacing("events", with: "evened"),
+      "events 000000000000000001x\nevents 000000000000000001x\n",
+      "events 9999999999999999999\nevents 9999999999999999999\n",
     ] {
       try Data(text.utf8).write(to: URL(filePath: path))
       #expect(AcknowledgedMark.events(in: folder) == nil, "\(text)")
     }
+    // What stood there before does not outlast the next start.
+    try Data((line + line + "more").utf8).write(to: URL(filePath: path))
+    let next = try #require(AcknowledgedMark(in: folder))
+    next.note(events: 12)
+    #expect(AcknowledgedMark.events(in: folder) == 12)
   }
 }

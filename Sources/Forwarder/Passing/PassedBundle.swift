@@ -15,8 +15,8 @@ package enum PassedBundle {
   package static let bytesMax = 256 << 10
   /// The longest body of a request that goes with others, in bytes; a longer one goes by itself.
   package static let bodyBytesMax = 32 << 10
-  /// The most fields of a request that goes with others: fewer than any relay takes that is not told
-  /// to take less, so that a request that is refused for its fields is refused by itself.
+  /// The most fields of a request that goes with others: fewer than any relay takes that is not
+  /// told to take less, so that a request that is refused for its fields is refused by itself.
   package static let fieldsMax = 48
   /// The longest head of a request that goes with others, in bytes.
   package static let requestHeadBytesMax = 8 << 10

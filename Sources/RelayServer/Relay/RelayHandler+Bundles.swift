@@ -52,7 +52,9 @@ extension RelayHandler {
 
   private func message(answering request: HTTPRequest) async -> [UInt8] {
     let begin = MonotonicClock.now()
-    var response = await respond(to: request)
+    // A bundle within another one is none: it could go on without an end.
+    var response =
+      Self.isBundle(request) ? Problem.notFound().response : await respond(to: request)
     if request.body.failure != nil {
       // All of it is here: it can only be too large. The server would answer by itself.
       response = Self.response(

@@ -13,11 +13,13 @@ import RelayCore
 /// says too much, whatever a power cut or a snapshot of the disk leaves of it. See
 /// `docs/decisions/0023-damaged-stores.md`.
 final class AcknowledgedMark: Sendable {
-  /// What stands before the number in the file.
+  /// What stands before the number in each line.
   private static let prefix = Array("events ".utf8)
   private static let digits = 19
-  /// Always as long as this, so that one is written over another in one piece.
-  private static let byteCount = prefix.count + digits + 1
+  private static let lineBytes = prefix.count + digits + 1
+  /// Twice the same line, always as long as this: one is written over another in one piece, and a
+  /// piece of one beside a piece of another is seen.
+  private static let byteCount = 2 * lineBytes
 
   private let file: FileDescriptor
 
@@ -30,13 +32,16 @@ final class AcknowledgedMark: Sendable {
       0o600)
     guard number >= 0 else { return nil }
     file = FileDescriptor(adopting: number)
+    // Whatever else somebody has put there would hide what is written.
+    _ = ftruncate(number, off_t(Self.byteCount))
   }
 
   /// Notes the last row of the log of events that is on the disk.
   ///
   /// Called by one thread at a time. An error is none: the file then says less than it could.
   func note(events row: Int64) {
-    let text = Self.prefix + Self.padded(row) + [UInt8(ascii: "\n")]
+    let line = Self.prefix + Self.padded(row) + [UInt8(ascii: "\n")]
+    let text = line + line
     _ = pwrite(file.number, text, text.count, 0)
   }
 
@@ -55,10 +60,11 @@ final class AcknowledgedMark: Sendable {
     guard number >= 0 else { return nil }
     let file = FileDescriptor(adopting: number)
     var bytes = [UInt8](repeating: 0, count: byteCount + 1)
-    guard read(file.number, &bytes, bytes.count) == byteCount, bytes.starts(with: prefix),
-      bytes[byteCount - 1] == UInt8(ascii: "\n")
+    guard read(file.number, &bytes, bytes.count) == byteCount,
+      bytes[..<lineBytes] == bytes[lineBytes..<byteCount], bytes.starts(with: prefix),
+      bytes[lineBytes - 1] == UInt8(ascii: "\n")
     else { return nil }
-    let digits = bytes[prefix.count..<byteCount - 1]
+    let digits = bytes[prefix.count..<lineBytes - 1]
     guard digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
     return Int64(String(decoding: digits, as: UTF8.self))
   }

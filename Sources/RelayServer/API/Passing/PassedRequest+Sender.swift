@@ -31,21 +31,32 @@ extension PassedRequest {
       method: head.method.description, target: Array(head.target),
       fields: HeaderBlock(wellFormed: fields),
       body: whole.map { .whole($0) } ?? .pieces(length: request.body.knownLength),
-      goesWithOthers: whole.map { Self.goesWithOthers(head, bodyBytes: $0.count) } ?? false)
+      goesWithOthers: whole.map { Self.goesWithOthers(head, body: $0) } ?? false)
   }
 
-  /// Whether it is a small post, of which nothing says that its answer may take long or be long.
-  private static func goesWithOthers(_ head: RequestHead, bodyBytes: Int) -> Bool {
-    guard head.method == .post, bodyBytes <= PassedBundle.bodyBytesMax, head.query == nil,
+  /// Whether it is a small post of one envelope, of which nothing says that its answer may take
+  /// long or be long: all that go together are answered once the last of them is.
+  private static func goesWithOthers(_ head: RequestHead, body: [UInt8]) -> Bool {
+    guard head.method == .post, body.count <= PassedBundle.bodyBytesMax, head.query == nil,
       head.version == .http11, head.fields.count <= PassedBundle.fieldsMax,
       head.bytes.count <= PassedBundle.requestHeadBytesMax
     else { return false }
-    // An answer that is waited for, and an upload of which more is to come.
-    guard Preferences(head.values(of: "Prefer")).waitSeconds == nil,
-      head.value(of: "Upload-Complete") == nil
+    // What may unpack to far more, an upload of which more is to come, and an answer that is waited
+    // for.
+    guard head.value(of: "Content-Encoding") == nil, head.value(of: "Upload-Complete") == nil,
+      Preferences(head.values(of: "Prefer")).waitSeconds == nil
     else { return false }
-    return head.path.elementsEqual("/v1/envelopes".utf8)
-      || head.path.starts(with: "/v1/relay/".utf8)
+    if head.path.starts(with: "/v1/relay/".utf8) { return true }
+    return head.path.elementsEqual("/v1/envelopes".utf8) && isOneEnvelope(head, body)
+  }
+
+  /// Whether a post has an object in JSON, and not an array, or lines.
+  private static func isOneEnvelope(_ head: RequestHead, _ body: [UInt8]) -> Bool {
+    guard let type = head.value(of: "Content-Type"), body.first == UInt8(ascii: "{") else {
+      return false
+    }
+    let json = Array("application/json".utf8)
+    return FieldSyntax.equalIgnoringCase(type.prefix(json.count), json[...])
   }
 
   /// The same request, to be answered here: its body may have been taken already.
