@@ -127,8 +127,9 @@ extension EndToEnd.Passing {
     try await holder.log(holds: "\"stopped\"")
     #expect(try await holder.ending() == .exit(0))
     let endings = try await listening.value
-    // The stream of the relay that had the store, and one at least that it passed on.
-    #expect(endings >= 2)
+    // The stream of the relay that had the store, and those that it passed on to who came again
+    // before it had ended.
+    #expect(endings >= 1)
     try await device(at: spare).post(["path": "/2"]).require(202)
   }
 
