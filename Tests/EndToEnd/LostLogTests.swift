@@ -164,5 +164,14 @@ extension EndToEnd {
       #expect(salvage.ending == .exit(0), "\(salvage)")
       try await requireAll(in: new)
     }
+
+    @Test("a start that cannot note what is acknowledged says so, and serves")
+    func unwritableMark() async throws {
+      try FileManager.default.createDirectory(
+        atPath: data + "/acknowledged", withIntermediateDirectories: true)
+      try await relay.start()
+      try await relay.log(holds: "/acknowledged cannot be written")
+      #expect(try await relay.device().post(["path": "/0"]).status == 202)
+    }
   }
 }

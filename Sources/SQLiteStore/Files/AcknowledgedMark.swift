@@ -36,6 +36,12 @@ final class AcknowledgedMark: Sendable {
     _ = ftruncate(number, off_t(Self.byteCount))
   }
 
+  /// What a store without the file is told to lack.
+  static func lack(in folder: String) -> String {
+    "\(path(in: folder)) cannot be written: a log that loses its end would not be noticed at a"
+      + " start. Remove what stands in its place, and start the relay again"
+  }
+
   /// Notes the last row of the log of events that is on the disk.
   ///
   /// Called by one thread at a time. An error is none: the file then says less than it could.

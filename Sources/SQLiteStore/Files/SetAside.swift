@@ -65,4 +65,7 @@ struct StartFindings: Sendable, Equatable {
   var mayLackTokens = false
   /// A description of harmless findings; nil if there were none.
   var note: String?
+
+  /// Adds another harmless finding.
+  mutating func add(note other: String) { note = note.map { "\($0); \(other)" } ?? other }
 }

@@ -12,8 +12,10 @@ extension SQLiteStore {
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
     if let obstacle = try MoveFile.obstacle(to: "open", folder) { throw obstacle }
-    let start = try StartCheck(data).prepare(
+    var start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
+    let mark = AcknowledgedMark(in: folder)
+    if mark == nil { start.add(note: AcknowledgedMark.lack(in: folder)) }
     let room = DiskRoom(folder: folder, limits: options.rules.disk)
     let bodies = try BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
@@ -27,7 +29,7 @@ extension SQLiteStore {
       database: data.database, lock: FolderLock.file(in: data.path), bodies: data.bodies)
     try DataFolder.sync(folder: folder)
     StoreMarker.write(in: folder)
-    shared.sync.note(in: AcknowledgedMark(in: folder))
+    shared.sync.note(in: mark)
     do throws(StoreError) {
       try store.startThreads(writer: writer, data: data)
     } catch {
