@@ -20,6 +20,8 @@ package enum PassedBundle {
   package static let fieldsMax = 48
   /// The longest head of a request that goes with others, in bytes.
   package static let requestHeadBytesMax = 8 << 10
+  /// The most digits of a length.
+  private static let lengthDigitsMax = 19
   /// The most bytes of header lines of one answer.
   static let headBytesMax = 64 << 10
 
@@ -29,7 +31,7 @@ package enum PassedBundle {
   static func byteCount(of request: PassedRequest) -> Int {
     guard case .whole(let body) = request.body else { return 0 }
     return request.method.utf8.count + request.target.count + request.fields.bytes.count
-      + body.count + "  HTTP/1.1\r\nContent-Length: \r\n\r\n".utf8.count + 20
+      + body.count + "  HTTP/1.1\r\nContent-Length: \r\n\r\n".utf8.count + lengthDigitsMax
   }
 
   /// Puts requests together whose bodies are here.
